@@ -1,0 +1,31 @@
+"""The one family of errors a user sees: a single line with found, expected, and what to do."""
+
+from __future__ import annotations
+
+
+class RetrievalError(Exception):
+    """Base of every error this package raises on purpose; its text is one line fit for a terminal."""
+
+
+class AudioError(RetrievalError):
+    """A clip that cannot be measured: unreadable, empty, non-finite, out of range or of a wrong shape."""
+
+
+class DataError(RetrievalError):
+    """A dataset that is not what it says it is: manifest, captions, ids, relevance or fingerprint."""
+
+
+class ModelError(RetrievalError):
+    """A model that cannot be found, verified or run, or that returned something that is no embedding."""
+
+
+class PinError(RetrievalError):
+    """A model or dataset that PINS.json does not pin, or that differs from its pin."""
+
+
+class BaselineError(RetrievalError):
+    """A stored run that is missing, damaged, or not comparable with the run at hand."""
+
+
+class SpecError(RetrievalError):
+    """An option, marker or argument whose value is not one of those allowed."""

@@ -1,0 +1,131 @@
+"""All that decides how sound and text become vectors (seed: pinned-protocol.md, "Fixtures and protocol")."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any, Literal, get_args, get_type_hints
+
+from pytest_audioretrieval.errors import SpecError
+
+SEED = 20261028
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way of turning clips and captions into unit vectors.
+
+    Attributes:
+        name: how users call it; not part of the fingerprint.
+        sample_rate: Hz the model is fed with.
+        channels: ``"mean"``: channels are averaged before resampling.
+        resampler: ``"soxr_hq"``; output length is ``round(n * sample_rate / rate)``.
+        window: ``"first"`` keeps the first ``seconds``; ``"tiles"`` covers the clip with windows of
+            ``seconds`` one after another and averages their vectors; ``"processor"`` leaves it to the processor.
+        seconds: length of a window.
+        dtype: of the model's weights and arithmetic.
+        audio_batch: clips per forward pass.
+        text_batch: captions per forward pass.
+        is_longer: ``"true_length"`` (so False inside a window) or ``"processor"``, whose draw is random
+            (fault 1: transformers #50097).
+        max_text_tokens: captions are cut here, and the cuts counted.
+        quantize_int16: round samples through int16 as the laion_clap package does (fault 31).
+        seed: for python, numpy, torch and CUDA.
+    """
+
+    name: str = "short-clip"
+    sample_rate: int = 48_000
+    channels: Literal["mean"] = "mean"
+    resampler: Literal["soxr_hq"] = "soxr_hq"
+    window: Literal["first", "tiles", "processor"] = "first"
+    seconds: float = 10.0
+    dtype: Literal["float32"] = "float32"
+    audio_batch: int = 1
+    text_batch: int = 64
+    is_longer: Literal["true_length", "processor"] = "true_length"
+    max_text_tokens: int = 512
+    quantize_int16: bool = False
+    seed: int = SEED
+
+    @property
+    def window_samples(self) -> int:
+        """Samples in one window at ``sample_rate``."""
+        return round(self.seconds * self.sample_rate)
+
+    def settings(self) -> dict[str, Any]:
+        """Every field but the name."""
+        values = asdict(self)
+        del values["name"]
+        return values
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 (hex) over the settings."""
+        return hashlib.sha256(json.dumps(self.settings(), sort_keys=True).encode()).hexdigest()
+
+
+NAMED: dict[str, Protocol] = {
+    "short-clip": Protocol(),
+    "processor-native": Protocol(name="processor-native", window="processor", is_longer="processor"),
+    "full-clip": Protocol(name="full-clip", window="tiles"),
+}
+
+
+def named(name: str, custom: dict[str, Protocol] | None = None) -> Protocol:
+    """Look a protocol up by name; an unknown one is an error that shows the nearest names."""
+    known = {**NAMED, **(custom or {})}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise SpecError(f"unknown protocol {name!r}: {hint}known are {', '.join(sorted(known))}")
+
+
+def parse_custom(lines: list[str]) -> dict[str, Protocol]:
+    """Read ini lines ``name: base=short-clip seconds=7 quantize_int16=true`` into protocols."""
+    found: dict[str, Protocol] = {}
+    for line in lines:
+        name, separator, rest = line.partition(":")
+        if not separator or not name.strip():
+            raise SpecError(f"protocol line {line!r}: expected 'name: field=value ...'")
+        found[name.strip()] = _parse_one(name.strip(), rest)
+    return found
+
+
+def _parse_one(name: str, rest: str) -> Protocol:
+    pairs = dict(_pair(name, word) for word in rest.split())
+    base = named(pairs.pop("base", "short-clip"))
+    hints = get_type_hints(Protocol)
+    allowed = {f.name for f in fields(Protocol)} - {"name"}
+    changes: dict[str, Any] = {}
+    for key, text in pairs.items():
+        if key not in allowed:
+            raise SpecError(f"protocol {name!r}: unknown field {key!r}: fields are {', '.join(sorted(allowed))}")
+        changes[key] = _convert(name, key, text, hints[key])
+    return replace(base, name=name, **changes)
+
+
+def _pair(name: str, word: str) -> tuple[str, str]:
+    key, separator, value = word.partition("=")
+    if not separator:
+        raise SpecError(f"protocol {name!r}: found {word!r}, expected field=value")
+    return key, value
+
+
+def _convert(name: str, key: str, text: str, hint: Any) -> Any:
+    options = get_args(hint)
+    if hint is bool:
+        options = ("true", "false")
+    if options:
+        if text not in options:
+            raise SpecError(f"protocol {name!r}: {key}={text!r} is not one of {', '.join(options)}")
+        return text == "true" if hint is bool else text
+    try:
+        value = hint(text)
+    except ValueError:
+        raise SpecError(f"protocol {name!r}: {key}={text!r} is no {hint.__name__}") from None
+    if key != "seed" and not value > 0:
+        raise SpecError(f"protocol {name!r}: {key}={text!r} must be above 0")
+    return value
