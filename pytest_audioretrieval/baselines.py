@@ -1,0 +1,126 @@
+"""Stored runs: where they lie, whether two may be compared, and how one is written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_audioretrieval import runs
+from pytest_audioretrieval.errors import BaselineError
+from pytest_audioretrieval.runs import Run
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The user's baselines (read and written) in front of those shipped in the package (read only).
+
+    Attributes:
+        own: the folder of ini ``retrieval_baselines``.
+        shipped: the package's own folder.
+    """
+
+    own: Path
+    shipped: Path
+
+    def find(self, dataset: str, direction: str, slug: str) -> Path | None:
+        """The file that holds a baseline, or None."""
+        for folder in (self.own, self.shipped):
+            path = folder / dataset / direction / f"{slug}.json"
+            if path.is_file():
+                return path
+        return None
+
+    def target(self, dataset: str, direction: str, slug: str) -> Path:
+        """Where a recorded run goes."""
+        return self.own / dataset / direction / f"{slug}.json"
+
+    def known(self, dataset: str, direction: str) -> list[str]:
+        """Slugs of the baselines there are for a dataset and direction."""
+        folders = (folder / dataset / direction for folder in (self.own, self.shipped))
+        return sorted({path.stem for folder in folders for path in folder.glob("*.json")})
+
+
+def read(path: Path) -> Run:
+    """Read and check one stored run."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BaselineError(f"{path} cannot be read: {error.strerror}: check its permissions") from None
+    return runs.decode(content, str(path))
+
+
+def write(path: Path, content: str) -> None:
+    """Write atomically: temp file in the same folder, fsync, rename; on any failure the old file stays as it was."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise BaselineError(
+            f"{path} was not written ({error.strerror}), what stood there before is intact: "
+            "free space or allow writing, then record again"
+        ) from None
+
+
+def refuse_incomparable(new: Run, baseline: Run, where: str) -> None:
+    """Raise ``BaselineError`` naming the first field in which two runs may not differ."""
+    for field, found, expected in _binding(new, baseline):
+        if found != expected:
+            raise BaselineError(
+                f"{where} is not comparable: its {field} is {expected}, this run's is {found}: "
+                "judge against a baseline of the same data and protocol, or record anew with --retrieval-record changed"
+            )
+
+
+def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
+    """(field, this run's value, the baseline's value) of all that must agree, the telling ones first."""
+    yield "direction", new.direction, baseline.direction
+    yield "dataset.name", new.dataset.name, baseline.dataset.name
+    for key in sorted({*new.protocol, *baseline.protocol} - {"fingerprint", "name"}):
+        yield f"protocol.{key}", new.protocol.get(key), baseline.protocol.get(key)
+    yield "protocol.fingerprint", new.protocol.get("fingerprint"), baseline.protocol.get("fingerprint")
+    yield "number of clips", new.dataset.clips, baseline.dataset.clips
+    yield "number of queries", new.dataset.queries, baseline.dataset.queries
+    yield "query set", *_first_difference(new.queries.id, baseline.queries.id)
+    yield "clusters", *_first_difference(new.queries.cluster, baseline.queries.cluster)
+    yield "candidate pool", new.dataset.candidates, baseline.dataset.candidates
+    yield "dataset.fingerprint", new.dataset.fingerprint, baseline.dataset.fingerprint
+    yield "dataset.revision", new.dataset.revision, baseline.dataset.revision
+
+
+def _first_difference(new: list[str], baseline: list[str]) -> tuple[object, object]:
+    for found, expected in zip(new, baseline, strict=True):
+        if found != expected:
+            return repr(found), repr(expected)
+    return "", ""
+
+
+def environment_differences(new: Run, baseline: Run) -> list[str]:
+    """Lines ``transformers 5.21.0 -> 5.24.0`` for what differs but may be compared."""
+    lines = []
+    if new.model.weights_sha256 != baseline.model.weights_sha256:
+        lines.append(f"weights {_weights(baseline)} -> {_weights(new)}")
+    for key in sorted({*new.environment, *baseline.environment}):
+        before, after = baseline.environment.get(key, "absent"), new.environment.get(key, "absent")
+        if before != after:
+            lines.append(f"{key} {before} -> {after}")
+    return lines
+
+
+def _weights(run: Run) -> str:
+    revision = f"@{run.model.revision[:12]}" if run.model.revision else ""
+    return f"{run.model.id}{revision} ({run.model.weights_sha256[:12]})"

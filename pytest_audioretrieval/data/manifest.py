@@ -1,0 +1,200 @@
+"""A user's own folder: ``dataset.toml`` + ``captions.jsonl`` + sound files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.types import Caption, Clip, Dataset
+from pytest_audioretrieval.errors import DataError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
+
+CAPTIONS = "captions.jsonl"
+SETTINGS = "dataset.toml"
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """``dataset.toml``.
+
+    Attributes:
+        name: how tests and baselines call the dataset; no slash.
+        licence: of the sounds; free text.
+        sha256: of ``captions.jsonl``, when the folder is to be pinned.
+        identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
+            several relevant clips of a text that several clips share (fault 65).
+    """
+
+    name: str
+    licence: str
+    sha256: str | None = None
+    identical_captions: Literal["separate", "merge"] = "separate"
+
+
+class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One line of ``captions.jsonl``."""
+
+    audio: str
+    captions: list[str]
+    id: str | None = None
+    sha256: str | None = None
+    forms: dict[str, Any] | None = None
+
+
+def load_folder(folder: Path) -> Dataset:
+    """Read a dataset folder.
+
+    Surrounding whitespace is stripped and a caption repeated within its clip is removed and counted
+    (seed: pinned-protocol.md, "Fixtures and protocol"). Every sound file is hashed, none is decoded.
+
+    Raises:
+        DataError: anything that is not as described above, naming file and line.
+    """
+    settings = _settings(folder)
+    text = _read(folder / CAPTIONS)
+    if settings.sha256 is not None:
+        _verify(text, settings.sha256, str(folder / CAPTIONS))
+    clips: list[Clip] = []
+    captions: list[Caption] = []
+    notes: Counter[str] = Counter()
+    seen: dict[str, int] = {}
+    for number, line in _lines(text, folder / CAPTIONS):
+        where = f"{folder / CAPTIONS}:{number}"
+        clip = _clip(folder, line, where)
+        if clip.id in seen:
+            raise DataError(
+                f"{where}: clip id {clip.id!r} stands on line {seen[clip.id]} already: give each clip an id of its own"
+            )
+        seen[clip.id] = number
+        clips.append(clip)
+        captions.extend(_captions(clip.id, line, where, notes))
+        notes["clips with forms, which only the reformulation suite reads"] += line.forms is not None
+    if not clips:
+        raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
+    notes["captions that several clips share"] = _shared(captions)
+    merge = settings.identical_captions == "merge"
+    return Dataset(
+        name=settings.name,
+        revision=None,
+        clips=tuple(clips),
+        captions=tuple(captions),
+        fingerprint=fingerprint(clips, captions, merged=merge),
+        merge_identical_captions=merge,
+        notes={note: count for note, count in notes.items() if count},
+    )
+
+
+def folder_name(folder: Path) -> str:
+    """The name ``dataset.toml`` gives, without reading the rest."""
+    return _settings(folder).name
+
+
+def _settings(folder: Path) -> Settings:
+    path = folder / SETTINGS
+    try:
+        settings = msgspec.toml.decode(_read(path), type=Settings)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path}: {_explain(error, Settings)}") from None
+    if not settings.name.strip() or "/" in settings.name or "\\" in settings.name or settings.name.startswith("."):
+        raise DataError(f"{path}: name {settings.name!r}: expected a word without slashes that does not begin with '.'")
+    return settings
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(
+            f"{path} is missing: a dataset folder holds {SETTINGS} (name, licence) and {CAPTIONS}"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _lines(text: bytes, path: Path) -> Iterator[tuple[int, Line]]:
+    for number, raw in enumerate(text.splitlines(), start=1):
+        if not raw.strip():
+            continue
+        try:
+            yield number, msgspec.json.decode(raw, type=Line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(f"{path}:{number}: {_explain(error, Line)}") from None
+
+
+def _explain(error: Exception, shape: type[msgspec.Struct]) -> str:
+    """The decoder's message, with the nearest field name where an unknown one was met."""
+    message = str(error)
+    if "unknown field" in message:
+        unknown = message.split("`")[1]
+        near = get_close_matches(unknown, shape.__struct_fields__, n=1)
+        known = ", ".join(shape.__struct_fields__)
+        message = f"unknown field {unknown!r}: " + (f"did you mean {near[0]!r}? " if near else "") + f"known: {known}"
+    return message
+
+
+def _clip(folder: Path, line: Line, where: str) -> Clip:
+    path = _inside(folder, line.audio, where)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{where}: audio file {line.audio!r} is missing: add it or remove the line") from None
+    except OSError as error:
+        raise DataError(f"{where}: audio file {line.audio!r} cannot be read: {error.strerror}") from None
+    if line.sha256 is not None:
+        _verify(content, line.sha256, f"{where}: {line.audio!r}")
+    name = line.id if line.id is not None else line.audio
+    if not name.strip():
+        raise DataError(f"{where}: empty clip id: leave 'id' out or give it a name")
+    return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=_reader(path, name))
+
+
+def _inside(folder: Path, audio: str, where: str) -> Path:
+    root = folder.resolve()
+    relative = PurePosixPath(audio)
+    path = (root / relative).resolve() if "\0" not in audio else root.parent
+    if relative.is_absolute() or not path.is_relative_to(root) or path == root:
+        raise DataError(f"{where}: audio path {audio!r} leaves {folder}: use a path inside the folder")
+    return path
+
+
+def _reader(path: Path, name: str) -> Any:
+    def read() -> Waveform:
+        from pytest_audioretrieval.audio.decode import decode
+
+        return decode(path, name=name)
+
+    return read
+
+
+def _verify(content: bytes, expected: str, what: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected.lower():
+        raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")
+
+
+def _captions(clip: str, line: Line, where: str, notes: Counter[str]) -> Iterator[Caption]:
+    if not line.captions:
+        raise DataError(f"{where}: clip {clip!r} has no captions: give at least one")
+    kept: set[str] = set()
+    for position, raw in enumerate(line.captions):
+        text = raw.strip()
+        if not text:
+            raise DataError(f"{where}: caption {position} of clip {clip!r} is empty: write it or remove it")
+        if text in kept:
+            notes["captions repeated within a clip, removed"] += 1
+            continue
+        kept.add(text)
+        yield Caption(id=f"{clip}#{position}", text=text, clip=clip)
+
+
+def _shared(captions: list[Caption]) -> int:
+    """How many captions have a text that another clip has too (no clip repeats a text by now)."""
+    return sum(count for count in Counter(c.text for c in captions).values() if count > 1)

@@ -1,0 +1,97 @@
+"""From a dataset to what is asked, what is ranked, and what is right, in one direction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_audioretrieval.data.types import Caption, Dataset
+
+Direction = Literal["t2a", "a2t"]
+DIRECTIONS: tuple[Direction, ...] = ("t2a", "a2t")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text that is asked or ranked: a caption, or all captions that read the same."""
+
+    id: str
+    text: str
+    clips: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """The retrieval task of one direction.
+
+    Attributes:
+        ids: of the queries, [Q].
+        shown: what a person reads as the query: its text, or the clip's id, [Q].
+        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
+            clips together, the first clip of all that hang together.
+        candidates: ids of what is ranked, in document order, [C].
+        relevant: candidate indices per query, ascending, [Q][>= 1].
+    """
+
+    ids: tuple[str, ...]
+    shown: tuple[str, ...]
+    clusters: tuple[str, ...]
+    candidates: tuple[str, ...]
+    relevant: tuple[tuple[int, ...], ...]
+
+
+def texts(dataset: Dataset) -> tuple[Text, ...]:
+    """The texts of a dataset in document order, merged where the dataset says so."""
+    if not dataset.merge_identical_captions:
+        return tuple(Text(c.id, c.text, (c.clip,)) for c in dataset.captions)
+    groups: dict[str, list[Caption]] = defaultdict(list)
+    for caption in dataset.captions:
+        groups[caption.text].append(caption)
+    return tuple(Text(group[0].id, text, tuple(c.clip for c in group)) for text, group in groups.items())
+
+
+def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
+    """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``."""
+    asked = texts(dataset)
+    clips = [clip.id for clip in dataset.clips]
+    index = {clip: position for position, clip in enumerate(clips)}
+    cluster = _clusters(clips, asked)
+    if direction == "t2a":
+        return QuerySet(
+            ids=tuple(t.id for t in asked),
+            shown=tuple(t.text for t in asked),
+            clusters=tuple(cluster[t.clips[0]] for t in asked),
+            candidates=tuple(clips),
+            relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
+        )
+    right: dict[str, list[int]] = defaultdict(list)
+    for position, text in enumerate(asked):
+        for clip in text.clips:
+            right[clip].append(position)
+    return QuerySet(
+        ids=tuple(clips),
+        shown=tuple(clips),
+        clusters=tuple(cluster[c] for c in clips),
+        candidates=tuple(t.id for t in asked),
+        relevant=tuple(tuple(right[c]) for c in clips),
+    )
+
+
+def _clusters(clips: Sequence[str], asked: Sequence[Text]) -> dict[str, str]:
+    """Clip id -> first clip (in document order) of all that shared texts tie to it."""
+    order = {clip: position for position, clip in enumerate(clips)}
+    parent = {clip: clip for clip in clips}
+
+    def root(clip: str) -> str:
+        while parent[clip] != clip:
+            parent[clip] = parent[parent[clip]]
+            clip = parent[clip]
+        return clip
+
+    for text in asked:
+        for other in text.clips[1:]:
+            first, second = sorted((root(text.clips[0]), root(other)), key=order.__getitem__)
+            parent[second] = first
+    return {clip: root(clip) for clip in clips}

@@ -1,0 +1,210 @@
+"""A claim about one endpoint, judged against a stored run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from pytest_audioretrieval import baselines
+from pytest_audioretrieval.errors import SpecError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pytest_audioretrieval.metrics.retrieval import Metric
+    from pytest_audioretrieval.runs import Run
+    from pytest_audioretrieval.stats.verdict import Comparison
+
+Claim = Literal["non_inferior", "equivalent", "superior", "consistent"]
+
+#: How many of the queries that lost most a failure shows.
+LOSERS = 5
+
+
+class Loser(msgspec.Struct, frozen=True):
+    """A query whose outcome fell: ranks before and after, and what ranks first now."""
+
+    id: str
+    shown: str
+    before: int
+    after: int
+    first: str
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What the data say of one claim; everything a report prints, in plain values.
+
+    Attributes:
+        difference: new - baseline, signed so that positive is better.
+        low, high: one-sided bounds at ``confidence`` (together the two-sided ``2 * confidence - 1`` interval).
+        plain: the plain two-sided 95 % percentile interval of the pinned protocol.
+        attainable_margin: smallest margin these data certify.
+        clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
+        changed: queries whose value differs.
+        p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
+        environment: what differs in the environment, ``key before -> after``.
+    """
+
+    test: str
+    model: str
+    model_spec: str
+    baseline: str
+    dataset: str
+    direction: str
+    metric: str
+    higher_is_better: bool
+    claim: Claim
+    margin: float
+    confidence: float
+    verdict: str
+    holds: bool
+    baseline_value: float
+    new_value: float
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    plain: tuple[float, float] | None = None
+    attainable_margin: float | None = None
+    clusters: int = 0
+    queries: int = 0
+    changed: int = 0
+    clusters_needed: int | None = None
+    p_regressed: float | None = None
+    p_corrected: float | None = None
+    losers: list[Loser] = []
+    environment: list[str] = []
+    source: str = ""
+
+    @property
+    def run(self) -> tuple[str, str, str, str]:
+        """What the endpoints of one run share: they are corrected together."""
+        return self.model, self.dataset, self.direction, self.baseline
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A run at hand, with what only memory holds: query texts and the candidate that ranks first, [Q]."""
+
+    run: "Run"
+    shown: Sequence[str]
+    first: Sequence[str]
+
+
+def check_margin(margin: float) -> float:
+    """A margin is a positive number below any possible difference; anything else is a ``SpecError``."""
+    if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 < margin < float("inf"):
+        raise SpecError(f"margin is {margin!r}: expected a number above 0, in the metric's own unit (0.03 is 3 points)")
+    return float(margin)
+
+
+def judge(
+    subject: Subject,
+    baseline: Run,
+    metric: Metric,
+    claim: Literal["non_inferior", "equivalent", "superior"],
+    *,
+    margin: float,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    test: str,
+    model_spec: str,
+    where: str,
+) -> Finding:
+    """Compare a run with a stored one on one metric (paired per query, resampled by cluster).
+
+    Raises:
+        BaselineError: the two are not comparable; names the field.
+    """
+    from pytest_audioretrieval.stats import compare
+
+    baselines.refuse_incomparable(subject.run, baseline, where)
+    new, old = metric(subject.run.columns), metric(baseline.columns)
+    result = compare(
+        new,
+        old,
+        subject.run.queries.cluster,
+        margin=check_margin(margin),
+        higher_is_better=metric.higher_is_better,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    holds = result.holds(claim)
+    return Finding(
+        test=test,
+        model=subject.run.model.id,
+        model_spec=model_spec,
+        baseline=baseline.model.id,
+        dataset=subject.run.dataset.name,
+        direction=subject.run.direction,
+        metric=str(metric),
+        higher_is_better=metric.higher_is_better,
+        claim=claim,
+        margin=margin,
+        confidence=confidence,
+        verdict=str(result.verdict),
+        holds=holds,
+        losers=[] if holds else _losers(subject, baseline, new - old if metric.higher_is_better else old - new),
+        environment=baselines.environment_differences(subject.run, baseline),
+        source=where,
+        **_numbers(result),
+    )
+
+
+def _numbers(result: Comparison) -> dict[str, object]:
+    return {
+        "baseline_value": float(result.baseline_value),
+        "new_value": float(result.new_value),
+        "difference": float(result.difference),
+        "low": float(result.low),
+        "high": float(result.high),
+        "plain": (float(result.plain_low), float(result.plain_high)),
+        "attainable_margin": float(result.attainable_margin),
+        "clusters": int(result.clusters),
+        "queries": int(result.queries),
+        "changed": int(result.changed),
+        "clusters_needed": None if result.clusters_needed is None else int(result.clusters_needed),
+        "p_regressed": float(result.p_regressed),
+    }
+
+
+def _losers(subject: Subject, baseline: Run, gained: npt.NDArray[np.float64]) -> list[Loser]:
+    """The queries whose metric fell most, those that fell furthest in rank first among equals."""
+    after, before = subject.run.queries.first_hit_rank, baseline.queries.first_hit_rank
+    fell = [i for i in range(len(after)) if gained[i] < 0]
+    fell.sort(key=lambda i: (gained[i], -after[i] / before[i], i))
+    return [
+        Loser(subject.run.queries.id[i], subject.shown[i], before[i], after[i], subject.first[i]) for i in fell[:LOSERS]
+    ]
+
+
+def judge_published(
+    subject: Subject, metric: Metric, published: float, *, tolerance: float, test: str, model_spec: str, source: str
+) -> Finding:
+    """Whether a run's value lies within ``tolerance`` of a published figure (seed: pinned-protocol.md, "validation")."""
+    value = float(metric(subject.run.columns).mean())
+    difference = (value - published) * (1 if metric.higher_is_better else -1)
+    holds = abs(value - published) <= check_margin(tolerance)
+    return Finding(
+        test=test,
+        model=subject.run.model.id,
+        model_spec=model_spec,
+        baseline="published",
+        dataset=subject.run.dataset.name,
+        direction=subject.run.direction,
+        metric=str(metric),
+        higher_is_better=metric.higher_is_better,
+        claim="consistent",
+        margin=tolerance,
+        confidence=1.0,
+        verdict="consistent" if holds else "inconsistent",
+        holds=holds,
+        baseline_value=published,
+        new_value=value,
+        difference=difference,
+        queries=subject.run.dataset.queries,
+        source=source,
+    )

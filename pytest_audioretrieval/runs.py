@@ -1,0 +1,166 @@
+"""A run: the per-query outcomes of one model on one dataset, direction and protocol, with its provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_audioretrieval.errors import BaselineError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SCHEMA = "pytest-audioretrieval/run/1"
+
+#: Digits after the point that a stored margin keeps: float32 vectors carry no more.
+MARGIN_DIGITS = 7
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which weights answered."""
+
+    id: str
+    revision: str | None
+    weights_sha256: str
+
+
+class DatasetRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was asked: ``candidates`` is a digest of the pool that is ranked, the rest as in ``Dataset``."""
+
+    name: str
+    revision: str | None
+    fingerprint: str
+    candidates: str
+    clips: int
+    queries: int
+
+
+class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry per query, in document order; ranks are exact and 1-based.
+
+    Attributes:
+        id: query ids.
+        cluster: the unit that is resampled.
+        first_hit_rank: rank of the best relevant candidate, ties by document order.
+        pessimistic_rank: the same, had every tied irrelevant candidate come first.
+        tied: irrelevant candidates with exactly the best relevant candidate's score.
+        ap: average precision at 10, divided by min(10, relevant).
+        margin: best relevant minus best irrelevant cosine.
+        relevant_ranks: ranks of all relevant candidates, where some query has more than one.
+    """
+
+    id: list[str]
+    cluster: list[str]
+    first_hit_rank: list[int]
+    pessimistic_rank: list[int]
+    tied: list[int]
+    ap: list[float]
+    margin: list[float]
+    relevant_ranks: list[list[int]] | None = None
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """See the module; ``metrics`` are means for reading, never for judging."""
+
+    schema: str
+    model: Model
+    dataset: DatasetRef
+    direction: str
+    protocol: dict[str, Any]
+    environment: dict[str, str]
+    metrics: dict[str, float]
+    queries: Outcomes
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The outcomes as arrays, as a ``Metric`` reads them."""
+        return Columns(self.queries)
+
+
+class Columns:
+    """What a metric reads of a run: arrays of one entry per query."""
+
+    def __init__(self, outcomes: Outcomes) -> None:
+        import numpy as np
+
+        self.first_hit_rank: npt.NDArray[np.int64] = np.asarray(outcomes.first_hit_rank, dtype=np.int64)
+        self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
+        rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
+        self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
+
+
+def same_outcomes(one: Run, other: Run) -> bool:
+    """Whether every per-query outcome is equal."""
+    return one.queries == other.queries
+
+
+def pool_digest(candidates: Iterable[tuple[str, str]]) -> str:
+    """sha256 (hex) over (id, content) of the candidate pool, in order."""
+    return hashlib.sha256(json.dumps(list(candidates), ensure_ascii=False).encode()).hexdigest()
+
+
+def encode(run: Run) -> str:
+    """Strict JSON: UTF-8, sorted keys, one array a line, no NaN."""
+    return _pretty(msgspec.to_builtins(run), indent=0) + "\n"
+
+
+def _pretty(value: Any, indent: int) -> str:
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    pad = "  " * (indent + 1)
+    rows = ",\n".join(f"{pad}{json.dumps(key)}: {_pretty(value[key], indent + 1)}" for key in sorted(value))
+    return "{\n" + rows + "\n" + "  " * indent + "}"
+
+
+def decode(content: bytes, where: str) -> Run:
+    """Read a stored run strictly.
+
+    Raises:
+        BaselineError: cut short, not JSON, NaN, another schema, or columns that contradict each other;
+            the message names ``where`` and the field.
+    """
+    again = "restore the file from version control or record it anew with --retrieval-record all"
+    try:
+        run = msgspec.json.decode(content, type=Run)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BaselineError(f"{where}: no readable run: {error}: {again}") from None
+    if run.schema != SCHEMA:
+        raise BaselineError(f"{where}: schema is {run.schema!r}, expected {SCHEMA!r}: {again}")
+    fault = _contradiction(run)
+    if fault:
+        raise BaselineError(f"{where}: {fault}: {again}")
+    return run
+
+
+def _contradiction(run: Run) -> str | None:
+    """The first thing in a run that cannot be, or None."""
+    q, count = run.queries, run.dataset.queries
+    for name in q.__struct_fields__:
+        column = getattr(q, name)
+        if column is not None and len(column) != count:
+            return f"queries.{name} has {len(column)} entries, expected dataset.queries = {count}"
+    if len(set(q.id)) != count:
+        twice = next(i for i in q.id if q.id.count(i) > 1)
+        return f"query id {twice!r} stands twice"
+    for name in ("margin", "ap"):
+        if not all(map(math.isfinite, getattr(q, name))):
+            return f"queries.{name} holds a value that is not finite"
+    for position, rank in enumerate(q.first_hit_rank):
+        ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
+        if rank < 1 or not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks:
+            return f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be"
+        if abs(q.ap[position] - _average_precision(ranks)) > 1e-6:
+            return f"query {q.id[position]!r}: ap {q.ap[position]} does not follow from its ranks {ranks}"
+    return None
+
+
+def _average_precision(ranks: list[int]) -> float:
+    """map@10 of one query from its relevant ranks, ascending."""
+    return sum((hit + 1) / rank for hit, rank in enumerate(ranks) if rank <= 10) / min(10, len(ranks))

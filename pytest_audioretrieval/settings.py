@@ -1,0 +1,208 @@
+"""Every option and its ini twin, in one table.
+
+Precedence: marker or call argument, then command line, then ini, then default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.protocol import SEED
+
+if TYPE_CHECKING:
+    import pytest
+
+DEFAULT_MODEL = "builtin/tiny-clap-fused"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One ``--retrieval-NAME`` with its ini twin ``retrieval_NAME``.
+
+    Attributes:
+        name: without prefix, words joined by ``-``.
+        help: for ``pytest --help``.
+        default: when neither command line nor ini says anything.
+        parse: text to value; raises ``ValueError`` on a wrong one.
+        repeatable: may be given several times; the ini twin holds one value a line.
+        flag: takes no value; the ini twin is a bool.
+        metavar: shown in the help.
+    """
+
+    name: str
+    help: str
+    default: Any = None
+    parse: Callable[[str], Any] = str
+    repeatable: bool = False
+    flag: bool = False
+    metavar: str | None = None
+
+    @property
+    def dest(self) -> str:
+        return "retrieval_" + self.name.replace("-", "_")
+
+    @property
+    def switch(self) -> str:
+        return "--retrieval-" + self.name
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A parser that admits only ``choices``."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _confidence(text: str) -> float:
+    value = float(text)
+    if not 0.5 < value < 1:
+        raise ValueError("expected a number between 0.5 and 1, such as 0.95")
+    return value
+
+
+def _resamples(text: str) -> int:
+    value = int(text)
+    if not 100 <= value <= 1_000_000:
+        raise ValueError("expected a whole number between 100 and 1000000")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise ValueError("expected a whole number between 0 and 4294967295")
+    return value
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "model",
+        "the model to judge: hub id owner/name[@commit], folder, builtin/NAME, BACKEND:NAME or module:factory "
+        "(repeatable; also --model)",
+        default=(DEFAULT_MODEL,),
+        repeatable=True,
+        metavar="SPEC",
+    ),
+    Option(
+        "suite",
+        "collect a packaged suite (captions, protocol) from any folder; 'none' in the ini file leaves "
+        "collection alone (repeatable)",
+        default=("captions",),
+        repeatable=True,
+        metavar="NAME",
+    ),
+    Option(
+        "dataset",
+        "run on these datasets only: a name or a folder with dataset.toml (repeatable)",
+        default=(),
+        repeatable=True,
+        metavar="NAME_OR_FOLDER",
+    ),
+    Option("baseline", "judge against another model's stored run; default: the model's own", metavar="SPEC"),
+    Option(
+        "record",
+        "write baselines instead of judging: only missing ones, also those whose outcomes changed, or all",
+        parse=one_of("new", "changed", "all"),
+        metavar="{new,changed,all}",
+    ),
+    Option("baselines", "folder of stored runs, read and written", default="baselines", metavar="DIR"),
+    Option(
+        "protocol",
+        "short-clip, processor-native, full-clip, or one of ini retrieval_protocols",
+        default="short-clip",
+        metavar="NAME",
+    ),
+    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", metavar="DEVICE"),
+    Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR"),
+    Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
+    Option("offline", "never touch the network", default=False, flag=True),
+    Option("allow-unpinned", "accept a model or dataset that PINS.json does not pin", default=False, flag=True),
+    Option(
+        "on-inconclusive",
+        "what an inconclusive verdict does",
+        default="fail",
+        parse=one_of("fail", "warn", "pass"),
+        metavar="{fail,warn,pass}",
+    ),
+    Option("confidence", "one-sided confidence of every bound", default=0.95, parse=_confidence, metavar="P"),
+    Option("resamples", "bootstrap resamples of the clusters", default=10_000, parse=_resamples, metavar="N"),
+    Option("seed", "of the bootstrap", default=SEED, parse=_seed, metavar="N"),
+    Option("json", "write every finding as JSON", metavar="PATH"),
+    Option("markdown", "write the summary as Markdown; also appended to $GITHUB_STEP_SUMMARY", metavar="PATH"),
+)
+
+PROTOCOLS_INI = "retrieval_protocols"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of one pytest run, resolved.
+
+    Attributes:
+        explicit: names of the options given on the command line.
+    """
+
+    values: dict[str, Any] = field(repr=False)
+    explicit: frozenset[str] = frozenset()
+    protocol_lines: Sequence[str] = ()
+    rootpath: Path = Path()
+    invocation_dir: Path = Path()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+def register(parser: pytest.Parser) -> None:
+    """Add every option but the bare ``--model`` and every ini twin."""
+    group = parser.getgroup("audioretrieval", "text-to-audio retrieval gates")
+    for option in OPTIONS:
+        extra: dict[str, Any] = {"dest": option.dest, "default": None, "help": option.help}
+        if option.flag:
+            extra["action"] = "store_true"
+        else:
+            extra["metavar"] = option.metavar
+            extra["action"] = "append" if option.repeatable else "store"
+        group.addoption(option.switch, **extra)
+        kind: Any = "bool" if option.flag else "linelist" if option.repeatable else "string"
+        parser.addini(option.dest, f"see {option.switch}", type=kind, default=None)
+    parser.addini(PROTOCOLS_INI, "own protocols, a line each: 'name: base=short-clip seconds=7 ...'", type="linelist")
+
+
+def resolve(config: pytest.Config) -> Settings:
+    """Read command line and ini file; a wrong value raises ``SpecError`` naming the option."""
+    values: dict[str, Any] = {}
+    explicit: set[str] = set()
+    for option in OPTIONS:
+        given = config.getoption(option.dest, None)
+        if given is not None:
+            explicit.add(option.name)
+        values[option.name] = _value(option, given, config.getini(option.dest))
+    if values["record"] and values["baseline"]:
+        raise SpecError("--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name")
+    return Settings(
+        values=values,
+        explicit=frozenset(explicit),
+        protocol_lines=config.getini(PROTOCOLS_INI),
+        rootpath=config.rootpath,
+        invocation_dir=config.invocation_params.dir,
+    )
+
+
+def _value(option: Option, given: Any, ini: Any) -> Any:
+    source, raw = (option.switch, given) if given is not None else (f"ini {option.dest}", ini)
+    if raw is None or raw == "":
+        return option.default
+    if option.flag:
+        return bool(raw)
+    try:
+        return tuple(option.parse(one) for one in raw) if option.repeatable else option.parse(raw)
+    except ValueError as error:
+        raise SpecError(f"{source}: {raw!r}: {error}") from None
