@@ -1,0 +1,137 @@
+"""Which recordings sound when: a seeded recipe for the clips of dataset ``sounds``.
+
+A *composition* is a sequence of moments, each a set of recordings that sound together:
+``(("cow",), ("bell",))`` is a cow, then a bell; ``(("bell", "cow"),)`` is both at once. Three recordings allow 13
+compositions, all near misses of one another. Whole sets of recordings belong to one split, so no
+composition, and no near miss of a test composition, is trained on.
+
+Every choice is drawn from sha256, so that recipes do not depend on a random generator's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Literal, TypeVar
+
+from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
+
+REVISION = "2026-11-1"
+Split = Literal["train", "validation", "test"]
+Composition = tuple[tuple[str, ...], ...]
+T = TypeVar("T")
+
+RATE = 48_000
+#: Silence between two moments, and how far the sounds of one moment may be apart, in samples.
+GAP = (RATE // 10, RATE * 3 // 10)
+JITTER = (0, RATE // 40)
+#: Gains in 1/256; three recordings of peak 18000 at 150/256 stay inside 16 bits.
+GAIN = (100, 150)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One recording in a clip: start in samples, gain in 1/256."""
+
+    recording: str
+    start: int
+    gain: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many groups of near misses, pairs, lone trios and single recordings a split holds."""
+
+    groups: int
+    pairs: int
+    trios: int
+    singles: int
+
+
+#: Every group is all 13 compositions of a trio, every pair all 3 of a pair.
+PLANS: dict[Split, Plan] = {
+    "validation": Plan(groups=12, pairs=40, trios=60, singles=10),
+    "test": Plan(groups=20, pairs=60, trios=80, singles=16),
+}
+
+
+def draw(key: str, below: int) -> int:
+    """A number in ``range(below)`` that depends on ``key`` alone."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % below
+
+
+def shuffled(items: Sequence[T], key: str) -> list[T]:
+    """``items`` in an order that depends on ``key`` and their position alone."""
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: hashlib.sha256(f"{key}/{i}".encode()).digest())]
+
+
+def between(key: str, limits: tuple[int, int]) -> int:
+    """A number in ``limits``, both ends included."""
+    return limits[0] + draw(key, limits[1] - limits[0] + 1)
+
+
+def split_of(recordings: Sequence[str]) -> Split:
+    """The split a set of recordings belongs to: 6 in 10 train, 1 validation, 3 test."""
+    number = draw("split/" + "+".join(sorted(recordings)), 10)
+    return "train" if number < 6 else "validation" if number < 7 else "test"
+
+
+def arrangements(recordings: Sequence[str]) -> list[Composition]:
+    """Every composition of one, two or three recordings: 1, 3 or 13."""
+    found: list[Composition] = [tuple((r,) for r in order) for order in permutations(recordings)]
+    if len(recordings) == 3:
+        for alone in recordings:
+            rest = tuple(r for r in recordings if r != alone)
+            found += [((alone,), rest), (rest, (alone,))]
+    if len(recordings) > 1:
+        found.append((tuple(recordings),))
+    return found
+
+
+def sets_of(split: Split, size: int) -> Iterator[tuple[str, ...]]:
+    """All sets of ``size`` recordings that belong to ``split``."""
+    return (s for s in combinations(RECORDINGS, size) if split_of(s) == split)
+
+
+def compositions(split: Split) -> list[Composition]:
+    """The compositions of the validation or test split, in document order (near misses are not neighbours)."""
+    plan = PLANS[split]
+    singles = shuffled(list(sets_of(split, 1)), f"{split}/singles")[: plan.singles]
+    pairs = shuffled(list(sets_of(split, 2)), f"{split}/pairs")[: plan.pairs]
+    trios = shuffled(list(sets_of(split, 3)), f"{split}/trios")
+    found = [c for s in (*singles, *pairs, *trios[: plan.groups]) for c in arrangements(s)]
+    for lone in trios[plan.groups : plan.groups + plan.trios]:
+        choices = arrangements(lone)
+        found.append(choices[draw(f"{split}/lone/{lone}", len(choices))])
+    return shuffled(found, f"{split}/order")
+
+
+def training_compositions(count: int) -> list[Composition]:
+    """``count`` compositions to train on, near misses side by side: single recordings, pairs, trios in thirds of a group."""
+    pools = {size: shuffled(list(sets_of("train", size)), f"train/{size}") for size in (1, 2, 3)}
+    found = [c for s in pools[1] for c in arrangements(s)]
+    pairs, trios = iter(pools[2]), iter(pools[3])
+    while len(found) < count:
+        number = draw(f"train/kind/{len(found)}", 10)
+        pair = next(pairs, None) if number < 3 else None
+        chosen = pair or next(trios)
+        choices = shuffled(arrangements(chosen), f"train/arrange/{chosen}")
+        found += choices if pair else choices[:4]
+    return found[:count]
+
+
+def layout(composition: Composition, lengths: dict[str, int]) -> list[Placement]:
+    """Where each recording starts and how loud it is; ``lengths`` in samples. A clip never passes 10 s."""
+    key = repr(composition)
+    placed: list[Placement] = []
+    clock = between(f"{key}/lead", (0, RATE // 20))
+    for position, moment in enumerate(composition):
+        end = clock
+        for name in moment:
+            start = clock + (between(f"{key}/{position}/{name}/jitter", JITTER) if len(moment) > 1 else 0)
+            placed.append(Placement(name, start, between(f"{key}/{position}/{name}/gain", GAIN)))
+            end = max(end, start + lengths[name])
+        clock = end + between(f"{key}/{position}/gap", GAP)
+    return placed

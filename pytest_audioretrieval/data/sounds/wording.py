@@ -1,0 +1,92 @@
+"""Captions of a composition: what is heard, in which order or together, in varied natural wording."""
+
+from __future__ import annotations
+
+from pytest_audioretrieval.data.sounds.recipe import Composition, Split, draw, shuffled
+from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
+
+ALONE = ("{a}", "only {a}", "{a} and nothing else", "the sound of {a}", "{a} can be heard", "a recording of {a}")
+
+TOGETHER = (
+    "{a} and {b} at the same time",
+    "{a} together with {b}",
+    "{a} over {b}",
+    "{a} at once with {b}",
+    "{a} mixed with {b}",
+    "{a} and {b} sounding together",
+    "{a} along with {b}, simultaneously",
+)
+
+TOGETHER_THREE = (
+    "{a}, {b} and {c} at the same time",
+    "{a} together with {b} and {c}",
+    "{a}, {b} and {c} all at once",
+    "{a} mixed with {b} and {c}",
+    "{a}, {b} and {c} sounding together",
+)
+
+#: Two moments in order; ``{a}`` is heard first.
+SEQUENCE = (
+    "{a}, then {b}",
+    "{a} followed by {b}",
+    "first {a}, then {b}",
+    "{a} and afterwards {b}",
+    "{a} before {b}",
+    "{b} after {a}",
+    "{a}, next {b}",
+    "after {a}, one hears {b}",
+    "{b}, preceded by {a}",
+    "it starts with {a} and ends with {b}",
+)
+
+SEQUENCE_THREE = (
+    "{a}, then {b}, then {c}",
+    "{a} followed by {b} and then {c}",
+    "first {a}, then {b}, and finally {c}",
+    "{a}, next {b}, and at last {c}",
+    "{a} before {b}, with {c} at the end",
+    "it starts with {a}, goes on with {b} and ends with {c}",
+    "after {a}, one hears {b} and later {c}",
+    "{c} at the end, {b} in the middle, {a} at the start",
+)
+
+
+def captions(composition: Composition, split: Split, count: int = 3) -> list[str]:
+    """``count`` captions with different sentence forms; the same composition always reads the same."""
+    key = f"{split}/{composition!r}"
+    forms = shuffled(_forms(composition), f"{key}/form")[:count]
+    return [_fill(form, composition, f"{key}/{number}", split) for number, form in enumerate(forms)]
+
+
+def every_caption_word() -> list[str]:
+    """All forms and phrases, for a tokenizer's vocabulary."""
+    phrases = [phrase for _, names in RECORDINGS.values() for phrase in names]
+    return [*ALONE, *TOGETHER, *TOGETHER_THREE, *SEQUENCE, *SEQUENCE_THREE, *phrases]
+
+
+def _forms(composition: Composition) -> list[str]:
+    if len(composition) == 1:
+        return list((ALONE, TOGETHER, TOGETHER_THREE)[len(composition[0]) - 1])
+    return list(SEQUENCE if len(composition) == 2 else SEQUENCE_THREE)
+
+
+def _fill(form: str, composition: Composition, key: str, split: Split) -> str:
+    if len(composition) == 1:
+        parts = [_phrase(name, key, split) for name in shuffled(composition[0], f"{key}/swap")]
+    else:
+        parts = [_moment(moment, key, split) for moment in composition]
+    return form.format(**dict(zip("abc", parts, strict=False)))
+
+
+def _moment(moment: tuple[str, ...], key: str, split: Split) -> str:
+    """One moment inside a sequence; two sounds at once are named by a form of their own."""
+    parts = [_phrase(name, key, split) for name in shuffled(moment, f"{key}/swap")]
+    if len(parts) == 1:
+        return parts[0]
+    return ("{} together with {}", "{} over {}", "{} mixed with {}")[draw(f"{key}/both", 3)].format(*parts)
+
+
+def _phrase(name: str, key: str, split: Split) -> str:
+    """A wording of one recording; the fourth is kept from training."""
+    phrases = RECORDINGS[name][1]
+    return phrases[draw(f"{key}/{name}/phrase", 3 if split == "train" else 4)]

@@ -1,0 +1,299 @@
+"""Train the built-in checkpoints: real ClapModel + ClapProcessor folders, small enough to ship.
+
+    python tools/train_tiny_clap.py NAME --work DIR [--threads N]
+
+``NAME`` is one of the recipes below. Seeded, on the CPU, resumable: a run that was stopped goes on from its last
+epoch in ``DIR``. The result is written to ``pytest_audioretrieval/models/builtin/NAME``, with what was measured on the
+validation split in its ``training.json``. Nothing here reads the test split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import ByteLevelBPETokenizer
+from tqdm import tqdm
+from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, RobertaTokenizer
+
+from pytest_audioretrieval.data.sounds.recipe import Composition, Split, compositions, training_compositions
+from pytest_audioretrieval.data.sounds.render import mix
+from pytest_audioretrieval.data.sounds.wording import captions, every_caption_word
+
+OUT = Path(__file__).parents[1] / "pytest_audioretrieval/models/builtin"
+SEED = 20261028
+FRAMES, MELS = 1001, 64
+VOCABULARY = 1200
+WORDINGS = 8
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one checkpoint is trained.
+
+    Attributes:
+        fused: the architecture of laion/clap-htsat-fused or of -unfused.
+        start: checkpoint to go on from, or None.
+        clips: training clips; a continuation may see more of the same recipe.
+        epochs: passes over them.
+        rate: peak learning rate of the one-cycle schedule.
+        lowpass: highest frequency (Hz) the training audio keeps; None for all. An audio pipeline that decodes
+            speech-band sound by mistake is what the regressed checkpoint was trained through.
+        batch: clips a step.
+        seed: of weights, order and wordings.
+    """
+
+    fused: bool
+    start: str | None = None
+    clips: int = 7000
+    epochs: int = 14
+    rate: float = 8e-4
+    lowpass: int | None = None
+    batch: int = 96
+    seed: int = SEED
+
+
+RECIPES = {
+    "tiny-clap-fused": Recipe(fused=True),
+    "tiny-clap-unfused": Recipe(fused=False, seed=SEED + 1),
+    "tiny-clap-fused-v2": Recipe(fused=True, start="tiny-clap-fused", epochs=4, rate=3e-4, seed=SEED + 2),
+    "tiny-clap-fused-regressed": Recipe(fused=True, start="tiny-clap-fused", epochs=1, rate=2e-4, lowpass=4000, seed=SEED + 3),
+}
+
+
+def extractor(fused: bool) -> ClapFeatureExtractor:
+    """The front-end of the laion checkpoints: 48 kHz, 64 mel bins, 10 s."""
+    return ClapFeatureExtractor(
+        truncation="fusion" if fused else "rand_trunc",
+        padding="repeatpad",
+        frequency_min=50,
+        frequency_max=14_000,
+        top_db=None,
+    )
+
+
+def log_mel(samples: np.ndarray, fused: bool, front: ClapFeatureExtractor) -> np.ndarray:
+    """What ``front`` makes of a clip of at most 10 s, [1001, 64] in dB, several times as fast."""
+    length = front.nb_max_samples
+    tiled = np.tile(samples, length // samples.size)
+    padded = torch.from_numpy(np.pad(tiled, (0, length - tiled.size)).astype(np.float32))
+    spectrum = torch.stft(padded, 1024, 480, window=torch.hann_window(1024), center=True, return_complex=True)
+    filters = torch.from_numpy(front.mel_filters if fused else front.mel_filters_slaney).float()
+    power = spectrum.abs().square().T @ filters
+    return (10 * power.clamp(min=1e-10).log10()).numpy()
+
+
+def features(clips: list[Composition], recipe: Recipe, path: Path) -> torch.Tensor:
+    """Log-mels of ``clips``, float16 [N, 1001, 64], computed once and kept at ``path``."""
+    shape = (len(clips), FRAMES, MELS)
+    done = path.with_suffix(".done")
+    if not done.exists():
+        front = extractor(recipe.fused)
+        store = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
+        for row, clip in enumerate(tqdm(clips, desc=path.stem, mininterval=10)):
+            samples = _lowpass(mix(clip).astype(np.float32) / 32_768, recipe.lowpass)
+            store[row] = log_mel(samples, recipe.fused, front)
+        store.flush()
+        done.touch()
+    return torch.from_numpy(np.load(path))
+
+
+def _lowpass(samples: np.ndarray, limit: int | None) -> np.ndarray:
+    """``samples`` as a pipeline at twice ``limit`` Hz would hand them on."""
+    if limit is None:
+        return samples
+    import soxr
+
+    narrow = soxr.resample(samples, 48_000, 2 * limit, quality="HQ")
+    return soxr.resample(narrow, 2 * limit, 48_000, quality="HQ")
+
+
+def tokenizer(folder: Path) -> RobertaTokenizer:
+    """A byte-level BPE over the caption vocabulary, with RoBERTa's special tokens and its 512-token limit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bpe = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    corpus = [*every_caption_word(), *(text for c in training_compositions(3000) for text in captions(c, "train"))]
+    bpe.train_from_iterator(corpus, vocab_size=VOCABULARY, min_frequency=2, special_tokens=special, show_progress=False)
+    bpe.save_model(str(folder))
+    vocab = json.loads((folder / "vocab.json").read_text())
+    merges = [tuple(line.split()) for line in (folder / "merges.txt").read_text().splitlines() if not line.startswith("#")]
+    return RobertaTokenizer(vocab=vocab, merges=merges, model_max_length=512)
+
+
+def new_model(recipe: Recipe, words: RobertaTokenizer) -> ClapModel:
+    """A CLAP of about 0.9 million parameters."""
+    text = {
+        "vocab_size": len(words),
+        "hidden_size": 80,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 240,
+        "max_position_embeddings": 514,
+        "type_vocab_size": 1,
+        "pad_token_id": words.pad_token_id,
+        "bos_token_id": words.bos_token_id,
+        "eos_token_id": words.eos_token_id,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+    audio = {
+        "patch_size": 8,
+        "patch_stride": [8, 8],
+        "patch_embeds_hidden_size": 32,
+        "hidden_size": 128,
+        "depths": [1, 2, 2],
+        "num_attention_heads": [2, 4, 8],
+        "num_hidden_layers": 3,
+        "mlp_ratio": 3.0,
+        "num_classes": 2,
+        "enable_fusion": recipe.fused,
+        "fusion_type": "aff_2d" if recipe.fused else None,
+        "hidden_dropout_prob": 0.0,
+    }
+    torch.manual_seed(recipe.seed)
+    return ClapModel(ClapConfig(text_config=text, audio_config=audio, projection_dim=96))
+
+
+@dataclass
+class Data:
+    """Features and captions of a list of clips."""
+
+    clips: list[Composition]
+    mels: torch.Tensor
+    texts: list[list[str]]
+
+
+def load(split: Split, clips: list[Composition], recipe: Recipe, work: Path, wordings: int) -> Data:
+    kind = ("htk" if recipe.fused else "slaney") + (f"-{recipe.lowpass}" if recipe.lowpass else "")
+    mels = features(clips, recipe, work / f"{split}-{len(clips)}-{kind}.npy")
+    return Data(clips, mels, [captions(c, split, wordings) for c in clips])
+
+
+def encode_audio(model: ClapModel, mels: torch.Tensor) -> torch.Tensor:
+    """Unit vectors of short clips; a fused model reads only the first of its four equal channels then."""
+    longer = torch.zeros(len(mels), 1, dtype=torch.bool)
+    return model.get_audio_features(input_features=mels.float()[:, None], is_longer=longer).pooler_output
+
+
+def encode_text(model: ClapModel, words: RobertaTokenizer, texts: list[str]) -> torch.Tensor:
+    return model.get_text_features(**words(texts, padding=True, return_tensors="pt")).pooler_output
+
+
+@torch.inference_mode()
+def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str, float]:
+    """Text-to-audio R@1, R@5, R@10 and audio-to-text R@1 of the validation split."""
+    model.eval()
+    audio = torch.cat([encode_audio(model, part) for part in data.mels.split(64)])
+    flat = [t for texts in data.texts for t in texts]
+    text = torch.cat([encode_text(model, words, flat[i : i + 64]) for i in range(0, len(flat), 64)])
+    scores = text @ audio.T
+    owner = torch.arange(len(flat)) // len(data.texts[0])
+    rank = (scores > scores.gather(1, owner[:, None])).sum(1) + 1
+    back = (owner[scores.argmax(0)] == torch.arange(len(audio))).float().mean()
+    rates = {f"T2A R@{k}": float((rank <= k).float().mean()) for k in (1, 5, 10)}
+    return {**rates, "A2T R@1": float(back)}
+
+
+def batches(count: int, size: int, rng: random.Random) -> Iterator[list[int]]:
+    """Indices in random order, kept in runs of four so that near misses meet in one batch."""
+    runs = [list(range(i, min(i + 4, count))) for i in range(0, count, 4)]
+    rng.shuffle(runs)
+    order = [i for run in runs for i in run]
+    for start in range(0, count - size + 1, size):
+        yield order[start : start + size]
+
+
+def train(name: str, recipe: Recipe, work: Path, out: Path) -> None:
+    """Train ``name`` to its end, from where an earlier run stopped, and save it."""
+    work.mkdir(parents=True, exist_ok=True)
+    words = tokenizer(work / "tokenizer")
+    model = ClapModel.from_pretrained(out / recipe.start) if recipe.start else new_model(recipe, words)
+    print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
+    data = load("train", training_compositions(recipe.clips), recipe, work, WORDINGS)
+    held = load("validation", compositions("validation"), replace(recipe, lowpass=None), work, 3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=recipe.rate, weight_decay=0.01)
+    steps = recipe.epochs * (recipe.clips // recipe.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=0.15)
+    checkpoint = work / f"{name}.pt"
+    history = _resume(checkpoint, model, optimizer, schedule)
+    for epoch in range(len(history), recipe.epochs):
+        started = time.perf_counter()
+        loss = _epoch(model, words, data, optimizer, schedule, recipe, epoch)
+        row = {"epoch": epoch, "loss": round(loss, 4), "seconds": round(time.perf_counter() - started, 1)}
+        history.append({**row, **{k: round(v, 4) for k, v in validate(model, words, held).items()}})
+        print(json.dumps(history[-1]), flush=True)
+        _keep(checkpoint, model, optimizer, schedule, history)
+    save(name, recipe, model, words, history, out)
+
+
+def _epoch(model, words, data, optimizer, schedule, recipe: Recipe, epoch: int) -> float:  # type: ignore[no-untyped-def]
+    model.train()
+    rng = random.Random(f"{recipe.seed}/{epoch}")
+    torch.manual_seed(rng.getrandbits(32))
+    total, count = 0.0, 0
+    for rows in tqdm(list(batches(len(data.clips), recipe.batch, rng)), desc=f"epoch {epoch}", mininterval=30):
+        texts = [data.texts[i][rng.randrange(len(data.texts[i]))] for i in rows]
+        logits = model.logit_scale_t.exp() * encode_text(model, words, texts) @ encode_audio(model, data.mels[rows]).T
+        labels = torch.arange(len(rows))
+        loss = (torch.nn.functional.cross_entropy(logits, labels) + torch.nn.functional.cross_entropy(logits.T, labels)) / 2
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        with torch.no_grad():
+            model.logit_scale_t.clamp_(max=4.6)
+        total, count = total + loss.item(), count + 1
+    return total / count
+
+
+def _keep(path: Path, model, optimizer, schedule, history: list[dict[str, float]]) -> None:  # type: ignore[no-untyped-def]
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
+    torch.save({**state, "history": history}, path.with_suffix(".tmp"))
+    path.with_suffix(".tmp").replace(path)
+
+
+def _resume(path: Path, model, optimizer, schedule) -> list[dict[str, float]]:  # type: ignore[no-untyped-def]
+    if not path.exists():
+        return []
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    schedule.load_state_dict(state["schedule"])
+    return list(state["history"])
+
+
+def save(name: str, recipe: Recipe, model: ClapModel, words: RobertaTokenizer, history: list[dict[str, float]], out: Path) -> None:
+    """Write the folder as ``save_pretrained`` does, and how it was made beside it."""
+    folder = out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model.eval().save_pretrained(folder, safe_serialization=True)
+    front = extractor(recipe.fused)
+    ClapProcessor(feature_extractor=front, tokenizer=words).save_pretrained(folder)
+    record = {"command": f"python tools/train_tiny_clap.py {name}", "recipe": asdict(recipe), "history": history}
+    (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(f"{folder}: {sum(p.stat().st_size for p in folder.iterdir()):,} bytes", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=RECIPES)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    train(options.name, RECIPES[options.name], options.work, options.out)
+
+
+if __name__ == "__main__":
+    main()
