@@ -1,0 +1,85 @@
+"""From a recording to what a model is fed with: mono, one rate, windows (seed: pinned-protocol.md, "Fixtures")."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import soxr
+
+from pytest_audioretrieval.audio.types import Samples, Waveform
+from pytest_audioretrieval.errors import AudioError
+from pytest_audioretrieval.protocol import Protocol
+
+#: soxr rounds a half up where ``round`` rounds to even; more than this is another fault.
+RESAMPLER_SLACK = 2
+
+
+def prepare(waveform: Waveform, protocol: Protocol, *, name: str = "clip") -> list[Samples]:
+    """The windows of a clip that a model embeds.
+
+    Channels are averaged before resampling, so a resampler can never run along the channel axis (fault 38).
+
+    Args:
+        waveform: a decoded clip.
+        protocol: ``sample_rate``, ``quantize_int16``, ``window`` and ``seconds`` are applied.
+        name: how errors call the clip.
+
+    Returns:
+        float32 arrays of shape ``(n,)`` at ``protocol.sample_rate``: one for the windows ``"first"`` and
+        ``"processor"`` (the whole clip), one or more of at most ``protocol.window_samples`` for ``"tiles"``.
+
+    Raises:
+        AudioError: nothing is left at the new rate, or a sample is not finite.
+    """
+    samples = resample(to_mono(waveform), waveform.rate, protocol.sample_rate)
+    if not len(samples):
+        found = f"{len(waveform.samples)} frames at {waveform.rate} Hz, which is no sample at {protocol.sample_rate} Hz"
+        raise AudioError(f"clip {name!r}: found {found}; expected at least 1; remove the clip")
+    if not np.isfinite(samples).all():
+        raise AudioError(f"clip {name!r}: found samples that are not finite; expected finite ones; decode it again")
+    if protocol.quantize_int16:
+        samples = quantize_int16(samples)
+    match protocol.window:
+        case "first":
+            return [first(samples, protocol.window_samples)]
+        case "tiles":
+            return tiles(samples, protocol.window_samples)
+        case "processor":
+            return [samples]
+
+
+def to_mono(waveform: Waveform) -> Samples:
+    """Mean of the channels, summed in float64: float32 ``(n,)``."""
+    mono: npt.NDArray[np.float64] = waveform.samples.mean(axis=1, dtype=np.float64)
+    return mono.astype(np.float32)
+
+
+def resample(mono: Samples, rate: int, target: int) -> Samples:
+    """soxr HQ from ``rate`` to ``target`` Hz: float32 ``(round(n * target / rate),)``.
+
+    Raises:
+        AudioError: the resampler returned another duration.
+    """
+    if rate == target:
+        return mono
+    length = round(len(mono) * target / rate)
+    found: Samples = soxr.resample(mono, rate, target, quality="HQ")
+    if abs(len(found) - length) > RESAMPLER_SLACK:
+        raise AudioError(f"found {len(found)} samples after soxr {rate} -> {target}; expected {length}; reinstall soxr")
+    return np.pad(found, (0, max(0, length - len(found))))[:length]
+
+
+def first(samples: Samples, length: int) -> Samples:
+    """The first ``length`` samples, or all there are."""
+    return samples[:length]
+
+
+def tiles(samples: Samples, length: int) -> list[Samples]:
+    """Windows of ``length`` samples one after another over the whole clip; the last one may be shorter."""
+    return [samples[start : start + length] for start in range(0, len(samples), length)]
+
+
+def quantize_int16(samples: Samples) -> Samples:
+    """Round through int16 as laion_clap does: clip to +-1, times 32767, truncated toward zero (fault 31)."""
+    integers = (np.clip(samples, -1.0, 1.0) * np.float32(32767.0)).astype(np.int16)
+    return (integers / 32767.0).astype(np.float32)
