@@ -109,7 +109,17 @@ def _opened(source: Path | bytes, content: bytes) -> str | io.BytesIO:
     """Formats are told by their content; only an MP3 may start in a way that nothing but its name gives away."""
     if isinstance(source, Path) and source.suffix.lower() == ".mp3":
         return str(source)
-    return io.BytesIO(content)
+    return _Content(content)
+
+
+class _Content(io.BytesIO):
+    """Bytes in which a damaged header may seek before the start: libsndfile's callback lets no error out."""
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        try:
+            return super().seek(offset, whence)
+        except ValueError:
+            return self.tell()
 
 
 def _check_header(file: soundfile.SoundFile, name: str) -> None:
