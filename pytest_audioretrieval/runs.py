@@ -156,11 +156,11 @@ def _contradiction(run: Run) -> str | None:
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
         if rank < 1 or not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks:
             return f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be"
-        if abs(q.ap[position] - _average_precision(ranks)) > 1e-6:
+        if abs(q.ap[position] - average_precision(ranks)) > 1e-6:
             return f"query {q.id[position]!r}: ap {q.ap[position]} does not follow from its ranks {ranks}"
     return None
 
 
-def _average_precision(ranks: list[int]) -> float:
+def average_precision(ranks: list[int]) -> float:
     """map@10 of one query from its relevant ranks, ascending."""
     return sum((hit + 1) / rank for hit, rank in enumerate(ranks) if rank <= 10) / min(10, len(ranks))

@@ -1,0 +1,89 @@
+"""What is collected: the bare ``--model``, the packaged suites, and model x dataset x direction."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_audioretrieval import settings
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.session import RetrievalSession
+
+BARE = "--model"
+NO_SUITE = "none"
+
+
+def claim_bare_model(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Register ``--model`` unless a conftest.py or another plugin has it; then say so once.
+
+    Done after conftests are loaded, because two owners of one option end pytest.
+    """
+    known, unknown = parser.parse_known_and_unknown_args([BARE, "x"])
+    if BARE not in unknown:
+        if _mentions(args, "retrieval"):
+            config.issue_config_time_warning(
+                pytest.PytestConfigWarning(
+                    "another plugin or conftest.py defines --model: pytest-audioretrieval answers to "
+                    "--retrieval-model alone"
+                ),
+                stacklevel=2,
+            )
+        return
+    option = next(o for o in settings.OPTIONS if o.name == "model")
+    parser.getgroup("audioretrieval").addoption(
+        BARE, dest=option.dest, action="append", default=None, metavar="SPEC", help="same as --retrieval-model"
+    )
+
+
+def _mentions(args: list[str], word: str) -> bool:
+    return any(arg.startswith(f"--{word}") for arg in args)
+
+
+def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Collect packaged suites: those named by ``--retrieval-suite``, or, where a model is named on the command
+    line and no path is, those of ini ``retrieval_suite`` (default: captions)."""
+    given = parser.parse_known_args(args)
+    names = given.retrieval_suite
+    if names is None:
+        if given.retrieval_model is None or given.file_or_dir:
+            return
+        names = config.getini("retrieval_suite") or ["captions"]
+    for name in names:
+        if name == NO_SUITE:
+            continue
+        path = str(_suite(name))
+        if path not in args:
+            args.append(path)
+
+
+def _suite(name: str) -> Any:
+    """The file of a packaged suite."""
+    from pytest_audioretrieval.shipped import shipped
+
+    folder = shipped("suites")
+    known = sorted(path.stem for path in folder.glob("[a-z]*.py"))
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise pytest.UsageError(f"--retrieval-suite {name!r}: {hint}there are {', '.join(known)}")
+    return folder / f"{name}.py"
+
+
+def parametrize(metafunc: pytest.Metafunc, session: RetrievalSession) -> None:
+    """Give a test that asks for ``retrieval`` one case per model x dataset x direction."""
+    from pytest_audioretrieval.errors import SpecError
+
+    marker: dict[str, Any] = {}
+    for mark in reversed(list(metafunc.definition.iter_markers("retrieval"))):
+        if mark.args:
+            raise SpecError(f"marker retrieval takes keywords only, found {mark.args!r}: write datasets=[...]")
+        marker |= mark.kwargs
+    grouped = metafunc.config.pluginmanager.hasplugin("xdist")
+    cases = [
+        pytest.param(target, id=target.id, marks=[pytest.mark.xdist_group(target.group)] if grouped else [])
+        for target in session.targets(marker)
+    ]
+    metafunc.parametrize("retrieval", cases, indirect=True, scope="session")

@@ -1,0 +1,68 @@
+"""From a name or a folder on the command line to a dataset; nothing is loaded before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.errors import SpecError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.data.types import Dataset
+
+#: Wraps work of known length to show its progress: (items, what is done) -> items.
+Track = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset by name, and how to load it: ``load(cache folder, track)``."""
+
+    name: str
+    load: Callable[[Path | None, Track], Dataset] = field(repr=False, compare=False)
+
+
+def _sounds(cache: Path | None, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.sounds.dataset import load_sounds
+    from pytest_audioretrieval.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/sounds")
+    return load_sounds(pinned, cache=cache, progress=lambda clips: track(clips, "rendering sounds"))  # type: ignore[arg-type,return-value]
+
+
+def _sounds_single(cache: Path | None, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.sounds.dataset import load_sounds_single
+    from pytest_audioretrieval.pins import load_pins
+
+    return load_sounds_single(load_pins().dataset_fingerprint("builtin/sounds-single"))
+
+
+#: Datasets with a name. Sets pinned on a hub join here.
+NAMED: dict[str, Source] = {
+    source.name: source for source in (Source("sounds", _sounds), Source("sounds-single", _sounds_single))
+}
+
+
+def source(text: str, base: Path) -> Source:
+    """The dataset that ``text`` names: a built-in name, or a folder relative to ``base``.
+
+    Raises:
+        SpecError: neither; shows the nearest name.
+        DataError: the folder's ``dataset.toml`` is missing or wrong.
+    """
+    if text in NAMED:
+        return NAMED[text]
+    folder = (base / Path(text).expanduser()).absolute()
+    if folder.is_dir():
+        from pytest_audioretrieval.data.manifest import folder_name, load_folder
+
+        return Source(folder_name(folder), lambda cache, track: load_folder(folder))
+    near = get_close_matches(text, NAMED, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise SpecError(
+        f"dataset {text!r} is neither a folder nor a known name: {hint}known are {', '.join(sorted(NAMED))}; "
+        "a folder of your own holds dataset.toml and captions.jsonl"
+    )

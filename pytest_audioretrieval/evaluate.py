@@ -1,0 +1,116 @@
+"""From vectors to a run: rank, count, and say where it came from."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval import runs
+from pytest_audioretrieval.data.queries import Direction, query_set, texts
+from pytest_audioretrieval.data.types import Dataset
+from pytest_audioretrieval.gate import Subject
+from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pytest_audioretrieval.metrics.ranking import Ranking
+
+#: Packages whose version may move a vector or a rank.
+LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers", "pytest-audioretrieval")
+
+
+def subject(
+    model: Model,
+    dataset: Dataset,
+    direction: Direction,
+    protocol: Protocol,
+    clip_vectors: npt.NDArray[np.float32],
+    text_vectors: npt.NDArray[np.float32],
+    *,
+    device: str,
+) -> Subject:
+    """Rank one direction and make a run of it.
+
+    Args:
+        clip_vectors: unit vectors of ``dataset.clips``, [clips, D].
+        text_vectors: unit vectors of ``queries.texts(dataset)``, [texts, D].
+    """
+    from pytest_audioretrieval.metrics.ranking import rank
+
+    asked = query_set(dataset, direction)
+    sides = (text_vectors, clip_vectors) if direction == "t2a" else (clip_vectors, text_vectors)
+    ranking = rank(*sides, asked.relevant, top=1)
+    outcomes = _outcomes(ranking, asked.ids, asked.clusters)
+    run = Run(
+        schema=runs.SCHEMA,
+        model=model,
+        dataset=_reference(dataset, direction, len(asked.ids)),
+        direction=direction,
+        protocol={"name": protocol.name, **protocol.settings(), "fingerprint": protocol.fingerprint},
+        environment=environment(device),
+        metrics={},
+        queries=outcomes,
+    )
+    first = tuple(asked.candidates[i] for i in ranking.top[:, 0])
+    return Subject(run=_with_means(run), shown=asked.shown, first=first)
+
+
+def _reference(dataset: Dataset, direction: Direction, queries: int) -> DatasetRef:
+    if direction == "t2a":
+        pool = [(clip.id, clip.digest) for clip in dataset.clips]
+    else:
+        pool = [(text.id, text.text) for text in texts(dataset)]
+    return DatasetRef(
+        name=dataset.name,
+        revision=dataset.revision,
+        fingerprint=dataset.fingerprint,
+        candidates=runs.pool_digest(pool),
+        clips=len(dataset.clips),
+        queries=queries,
+    )
+
+
+def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...]) -> Outcomes:
+    ranks = [[int(r) for r in row] for row in ranking.relevant_ranks]
+    return Outcomes(
+        id=list(ids),
+        cluster=list(clusters),
+        first_hit_rank=[row[0] for row in ranks],
+        pessimistic_rank=[int(r) for r in ranking.pessimistic_rank],
+        tied=[int(t) for t in ranking.tied],
+        ap=[round(runs.average_precision(row), 9) for row in ranks],
+        margin=[round(float(m), runs.MARGIN_DIGITS) for m in ranking.margin],
+        relevant_ranks=ranks if any(len(row) > 1 for row in ranks) else None,
+    )
+
+
+def _with_means(run: Run) -> Run:
+    import msgspec
+
+    from pytest_audioretrieval.metrics.retrieval import hit_rate, map_at, margin, mrr
+
+    means = {str(m): float(m(run.columns).mean()) for m in (hit_rate(1), hit_rate(5), hit_rate(10), map_at(10), mrr(), margin())}
+    ranks = sorted(run.queries.first_hit_rank)
+    count = len(ranks)
+    means["mean_rank"] = sum(ranks) / count
+    means["median_rank"] = (ranks[(count - 1) // 2] + ranks[count // 2]) / 2
+    means["tied_queries"] = float(sum(t > 0 for t in run.queries.tied))
+    means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / count
+    return msgspec.structs.replace(run, metrics={name: round(value, 9) for name, value in means.items()})
+
+
+def environment(device: str) -> dict[str, str]:
+    """What may move a figure without being part of the protocol: versions, machine, device."""
+    found = {name: _version(name) for name in LIBRARIES}
+    return {**found, "python": platform.python_version(), "machine": platform.machine(), "device": device}
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "absent"

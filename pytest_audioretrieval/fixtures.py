@@ -1,0 +1,223 @@
+"""What a test asks for. Heavy imports stay inside, so that an unused plugin costs nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import pytest
+
+from pytest_audioretrieval.errors import BaselineError, RetrievalError
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_audioretrieval.data.types import Dataset
+    from pytest_audioretrieval.gate import Finding, Subject
+    from pytest_audioretrieval.metrics.retrieval import Metric
+    from pytest_audioretrieval.models.types import Retriever
+    from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.session import RetrievalSession, Target
+
+#: What a test hands to its report: plain values only, see ``plugin.pytest_runtest_makereport``.
+CARGO = pytest.StashKey[dict[str, Any]]()
+
+
+class RetrievalWarning(UserWarning):
+    """An inconclusive verdict under ``--retrieval-on-inconclusive warn``."""
+
+
+def _session(request: pytest.FixtureRequest) -> RetrievalSession:
+    from pytest_audioretrieval.plugin import SESSION
+
+    return request.config.stash[SESSION]
+
+
+@pytest.fixture(scope="session")
+def retrieval(request: pytest.FixtureRequest) -> Target:
+    """The model, dataset and direction of this test case."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="session")
+def protocol(request: pytest.FixtureRequest) -> Protocol:
+    """How sound and text become vectors in this run (``--retrieval-protocol``)."""
+    return _session(request).protocol
+
+
+@pytest.fixture(scope="session")
+def dataset(request: pytest.FixtureRequest, retrieval: Target) -> Dataset:
+    """Clips and captions of this test case."""
+    return _or_fail(lambda: _session(request).dataset(retrieval))  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="session")
+def retriever(request: pytest.FixtureRequest, retrieval: Target) -> Retriever:
+    """The pinned model of this test case on the chosen device."""
+    return _or_fail(lambda: _session(request).retriever(retrieval.model))  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="session")
+def audio(
+    request: pytest.FixtureRequest, dataset: Dataset, retriever: Retriever, protocol: Protocol
+) -> Mapping[str, torch.Tensor]:
+    """Clip id -> mono samples at the protocol's rate and window as a float32 tensor [n] on the model's device.
+
+    Decoded when asked for. A clip of several windows (``full-clip``) is its windows one after another.
+    """
+    from pytest_audioretrieval.models.tensors import ClipTensors
+
+    return ClipTensors(dataset.clips, protocol, retriever.device)
+
+
+@pytest.fixture
+def gate(request: pytest.FixtureRequest, retrieval: Target) -> Gate:
+    """Claims about this test case's run."""
+    return Gate(_session(request), retrieval, request.node)
+
+
+class Gate:
+    """Judges claims: a claim that does not hold fails the test with a screen that explains it.
+
+    Every method takes ``metric`` (from ``pytest_audioretrieval.metrics``) and ``margin`` in the metric's own unit
+    (0.03 of R@1 is 3 points), and returns the ``Finding``. ``baseline`` names another model's stored run.
+    """
+
+    def __init__(self, session: RetrievalSession, target: Target, node: pytest.Item) -> None:
+        self._session, self._target, self._node = session, target, node
+
+    def non_inferior(self, metric: Metric, *, margin: float, baseline: str | None = None) -> Finding:
+        """Not worse than the baseline by ``margin`` or more."""
+        __tracebackhide__ = True
+        return self._claim("non_inferior", metric, margin, baseline)
+
+    def equivalent(self, metric: Metric, *, margin: float, baseline: str | None = None) -> Finding:
+        """Neither worse nor better than the baseline by ``margin`` or more."""
+        __tracebackhide__ = True
+        return self._claim("equivalent", metric, margin, baseline)
+
+    def superior(self, metric: Metric, *, margin: float, baseline: str | None = None) -> Finding:
+        """Better than the baseline; ``margin`` only tells how far the interval would certify."""
+        __tracebackhide__ = True
+        return self._claim("superior", metric, margin, baseline)
+
+    def consistent(self, metric: Metric, *, tolerance: float = 0.02) -> Finding:
+        """Within ``tolerance`` of the published figure for this model, dataset and direction."""
+        __tracebackhide__ = True
+        from pytest_audioretrieval.gate import judge_published
+        from pytest_audioretrieval.published import figure
+
+        def judged() -> Finding:
+            target = self._target
+            published, source = figure(self._session.shelf, target, str(metric))
+            return judge_published(
+                self._session.subject(target),
+                metric,
+                published,
+                tolerance=tolerance,
+                test=self._node.nodeid,
+                model_spec=target.model.text,
+                source=source,
+            )
+
+        return self._report(_or_fail(judged))
+
+    def _claim(
+        self, claim: Literal["non_inferior", "equivalent", "superior"], metric: Metric, margin: float, other: str | None
+    ) -> Finding:
+        __tracebackhide__ = True
+        from pytest_audioretrieval.gate import check_margin, judge
+
+        session, target = self._session, self._target
+
+        def judged() -> Finding:
+            check_margin(margin)
+            subject = session.subject(target)
+            if session.settings["record"]:
+                self._record(subject)
+            found = session.baseline(target, other)
+            if found is None:
+                raise session.missing(target, other)
+            stored, where = found
+            return judge(
+                subject,
+                stored,
+                metric,
+                claim,
+                margin=margin,
+                confidence=session.settings["confidence"],
+                resamples=session.settings["resamples"],
+                seed=session.settings["seed"],
+                test=self._node.nodeid,
+                model_spec=target.model.text,
+                where=where,
+            )
+
+        return self._report(_or_fail(judged))
+
+    def _record(self, subject: Subject) -> None:
+        """Hand the run to the report and end the test as recorded, where ``--retrieval-record`` wants it written."""
+        from pytest_audioretrieval import runs
+
+        target = self._target
+        path = self._session.shelf.target(target.source.name, target.direction, target.model.slug)
+        if not self._wanted(subject):
+            return
+        record = {"path": str(path), "content": runs.encode(subject.run)}
+        self._node.stash[CARGO] = {"record": record}
+        pytest.skip(f"recorded {self._session.shown(path)}")
+
+    def _wanted(self, subject: Subject) -> bool:
+        from pytest_audioretrieval import baselines, runs
+
+        if self._session.settings["record"] == "all":
+            return True
+        try:
+            found = self._session.baseline(self._target)
+            if found is None:
+                return True
+            if self._session.settings["record"] == "new":
+                return False
+            baselines.refuse_incomparable(subject.run, *found)
+            return not runs.same_outcomes(subject.run, found[0])
+        except BaselineError:
+            if self._session.settings["record"] == "new":
+                raise
+            return True
+
+    def _report(self, finding: Finding) -> Finding:
+        """Put the finding into the reports; fail the test where the claim does not hold."""
+        __tracebackhide__ = True
+        import msgspec
+
+        cargo = self._node.stash.setdefault(CARGO, {})
+        cargo.setdefault("findings", []).append(msgspec.to_builtins(finding))
+        for key in ("verdict", "difference", "low", "high", "margin"):
+            self._node.user_properties.append((f"retrieval_{finding.metric}_{key}", getattr(finding, key)))
+        if finding.holds:
+            return finding
+        from pytest_audioretrieval.report.failure import explain
+
+        screen = explain(finding, self._session)
+        on_inconclusive = self._session.settings["on-inconclusive"]
+        if finding.verdict != "inconclusive" or on_inconclusive == "fail":
+            pytest.fail(screen, pytrace=False)
+        if on_inconclusive == "warn":
+            warnings.warn(RetrievalWarning(screen.splitlines()[0]), stacklevel=4)
+        return finding
+
+
+def _or_fail(work: Any) -> Any:
+    """Do ``work``; an error of ours becomes a test failure of one line, without traceback."""
+    __tracebackhide__ = True
+    try:
+        return work()
+    except RetrievalError as error:
+        message = f"{type(error).__name__}: {error}"
+    return _fail(message)
+
+
+def _fail(message: str) -> NoReturn:
+    __tracebackhide__ = True
+    pytest.fail(message, pytrace=False)

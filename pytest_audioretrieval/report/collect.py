@@ -1,0 +1,92 @@
+"""Where the findings and recorded runs of all tests, on all xdist workers, come together."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_audioretrieval.errors import RetrievalError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.gate import Finding
+    from pytest_audioretrieval.session import RetrievalSession
+
+
+class Collector:
+    """A plugin of the controlling process: takes what reports carry, writes baselines and reports."""
+
+    def __init__(self, state: RetrievalSession) -> None:
+        self.state = state
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
+        # Before anyone counts the report: a baseline that cannot be written fails the test that recorded it.
+        cargo = getattr(report, "retrieval", None)
+        if cargo is not None:
+            self._receive(report, cargo)
+        yield
+
+    def _receive(self, report: pytest.TestReport, cargo: dict[str, object]) -> None:
+        import msgspec
+
+        from pytest_audioretrieval.gate import Finding
+
+        self.state.findings.extend(msgspec.convert(cargo.get("findings", []), list[Finding]))
+        record = cargo.get("record")
+        if isinstance(record, dict):
+            try:
+                self._write(Path(record["path"]), record["content"])
+            except RetrievalError as error:
+                report.outcome, report.longrepr = "failed", f"{type(error).__name__}: {error}"
+
+    def _write(self, path: Path, content: str) -> None:
+        from pytest_audioretrieval import baselines
+
+        if path not in self.state.recorded:
+            baselines.write(path, content)
+            self.state.recorded.append(path)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        if not self.state.findings:
+            return
+        from pytest_audioretrieval.report import json, markdown
+
+        self.state.findings[:] = corrected(self.state.findings)
+        for option, render in (("json", json.render), ("markdown", markdown.render)):
+            if self.state.settings[option]:
+                path = self.state.settings.invocation_dir / self.state.settings[option]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(render(self.state.findings), encoding="utf-8")
+        if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with Path(step_summary).open("a", encoding="utf-8") as stream:
+                stream.write(markdown.render(self.state.findings))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.state.findings or self.state.recorded:
+            from pytest_audioretrieval.report.terminal import summary
+
+            summary(terminalreporter, self.state)
+
+
+def corrected(findings: list[Finding]) -> list[Finding]:
+    """Give every finding its p-value corrected (Holm) over the endpoints of its run."""
+    import msgspec
+
+    from pytest_audioretrieval.stats.multiplicity import holm
+
+    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for position, finding in enumerate(findings):
+        if finding.p_regressed is not None:
+            runs[finding.run].append(position)
+    result = list(findings)
+    for positions in runs.values():
+        adjusted = holm([findings[i].p_regressed or 0.0 for i in positions])
+        for i, p in zip(positions, adjusted, strict=True):
+            result[i] = msgspec.structs.replace(findings[i], p_corrected=float(p))
+    return result

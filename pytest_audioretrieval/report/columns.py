@@ -1,0 +1,49 @@
+"""How one finding reads in a table; shared by terminal and Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.gate import Finding
+
+HEADINGS = ("model", "dataset", "direction", "metric", "baseline", "new", "difference", "interval", "margin", "verdict")
+
+
+def cells(finding: Finding) -> tuple[str, ...]:
+    """One text per heading."""
+    return (
+        finding.model,
+        finding.dataset,
+        finding.direction,
+        finding.metric,
+        f"{finding.baseline_value:.4f}",
+        f"{finding.new_value:.4f}",
+        f"{finding.difference:+.4f}",
+        interval(finding),
+        f"{finding.margin:g}",
+        verdict(finding),
+    )
+
+
+def interval(finding: Finding) -> str:
+    """The two one-sided bounds, or what stands for them."""
+    if finding.low is None or finding.high is None:
+        return "-"
+    return f"[{finding.low:+.4f}, {finding.high:+.4f}]"
+
+
+def verdict(finding: Finding) -> str:
+    """The verdict, with a mark where a loss does not survive the correction over the run's endpoints."""
+    alpha = 1 - finding.confidence
+    uncertain = finding.verdict == "regressed" and (finding.p_corrected or 0.0) > alpha
+    return finding.verdict + ("*" if uncertain else "")
+
+
+def heading(finding: Finding) -> str:
+    """What the findings of one run share."""
+    against = "" if finding.baseline == finding.model else f", against {finding.baseline}"
+    return f"{finding.model} on {finding.dataset} {finding.direction}{against}"
+
+
+FOOTNOTE = "* a loss by itself, but not after Holm's correction over the endpoints of this run"

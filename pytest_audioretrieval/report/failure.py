@@ -1,0 +1,77 @@
+"""One screen that tells why a claim failed and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.report.columns import heading, interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_audioretrieval.gate import Finding
+    from pytest_audioretrieval.session import RetrievalSession
+
+WIDTH = 72
+
+
+def explain(finding: Finding, session: RetrievalSession) -> str:
+    """The screen of a failed claim."""
+    lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
+    lines += _figures(finding)
+    lines += _losers(finding)
+    if finding.environment:
+        lines += ["", "differs from the baseline's environment:", *(f"  {line}" for line in finding.environment)]
+    return "\n".join([*lines, "", *_next(finding, session)])
+
+
+def _figures(finding: Finding) -> Iterator[str]:
+    yield (
+        f"  baseline {finding.baseline_value:.4f}   new {finding.new_value:.4f}   "
+        f"difference {finding.difference:+.4f}   ({finding.source})"
+    )
+    if finding.claim == "consistent":
+        yield f"  tolerance {finding.margin:g}"
+        return
+    yield f"  {finding.confidence:.0%} one-sided bounds {interval(finding)}   margin {finding.margin:g}"
+    if finding.plain is not None:
+        yield f"  plain 95 % percentile interval [{finding.plain[0]:+.4f}, {finding.plain[1]:+.4f}]"
+    yield (
+        f"  {finding.changed} of {finding.queries} queries changed, in {finding.clusters} clusters; "
+        f"smallest margin these data can certify: {finding.attainable_margin:.4f}"
+    )
+    yield f"  {_settling(finding)}"
+
+
+def _settling(finding: Finding) -> str:
+    if finding.clusters_needed is None:
+        return "more clips would not settle it: the difference itself is at or past the margin"
+    return f"about {finding.clusters_needed} clusters would settle it at this spread"
+
+
+def _losers(finding: Finding) -> Iterator[str]:
+    if not finding.losers:
+        return
+    yield ""
+    yield "queries that lost most (rank before -> now):"
+    for query in finding.losers:
+        yield f"  {query.before:>4} -> {query.after:<4} {_short(query.shown)!r}  [{_short(query.id, 40)}]"
+        yield f"               first now: {_short(query.first)}"
+
+
+def _short(text: str, width: int = WIDTH) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
+    command = session.command(finding.model_spec)
+    if finding.claim == "consistent":
+        yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
+        return
+    if finding.verdict == "regressed":
+        yield f"next: find what changed (weights, libraries, audio above); every query: {command} --retrieval-json out.json"
+    else:
+        yield "next: ask for a margin these data can certify, or add clips until the interval fits"
+    if finding.baseline == finding.model:
+        yield f"      or accept the new state as the baseline: {command} --retrieval-record changed"

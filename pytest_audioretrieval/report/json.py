@@ -1,0 +1,18 @@
+"""Every finding as strict JSON, for machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.gate import Finding
+
+SCHEMA = "pytest-audioretrieval/findings/1"
+
+
+def render(findings: list[Finding]) -> str:
+    """``{"schema": ..., "findings": [...]}``; the keys are the fields of ``gate.Finding``."""
+    content = msgspec.json.encode({"schema": SCHEMA, "findings": findings}, order="sorted")
+    return msgspec.json.format(content, indent=2).decode() + "\n"

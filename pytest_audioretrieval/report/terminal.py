@@ -1,0 +1,68 @@
+"""The table at the end of a run."""
+
+from __future__ import annotations
+
+import io
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.report.columns import FOOTNOTE, HEADINGS, cells, heading, verdict
+
+if TYPE_CHECKING:
+    import pytest
+    from rich.table import Table
+
+    from pytest_audioretrieval.gate import Finding
+    from pytest_audioretrieval.session import RetrievalSession
+
+COLOURS = {
+    "identical": "green",
+    "equivalent": "green",
+    "improved": "bold green",
+    "non_inferior": "green",
+    "consistent": "green",
+    "inconclusive": "yellow",
+    "regressed": "bold red",
+    "inconsistent": "bold red",
+}
+#: Columns that the heading of each run says once: model, dataset, direction.
+SAID = 3
+
+
+def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
+    """Print one table a run, then what was recorded."""
+    from rich.console import Console
+
+    terminal.section("retrieval", sep="=")
+    marked = terminal._tw.hasmarkup
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=marked,
+        no_color=not marked,
+        width=max(100, terminal._tw.fullwidth),
+        highlight=False,
+        soft_wrap=True,
+    )
+    for title, findings in groupby(state.findings, key=heading):
+        console.print(title, style="bold", markup=False)
+        console.print(_table(list(findings)))
+    if any(verdict(f).endswith("*") for f in state.findings):
+        console.print(FOOTNOTE, markup=False)
+    for path in state.recorded:
+        console.print(f"recorded {state.shown(path)}: look at the difference and commit it", markup=False)
+    for line in console.file.getvalue().splitlines():  # type: ignore[attr-defined]
+        terminal.write_line(line.rstrip())
+
+
+def _table(findings: list[Finding]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in HEADINGS[SAID:]:
+        table.add_column(name, justify="left" if name in ("metric", "verdict") else "right", no_wrap=True)
+    for finding in findings:
+        *values, last = cells(finding)[SAID:]
+        table.add_row(*map(Text, values), Text(last, style=COLOURS.get(finding.verdict, "")))
+    return table
