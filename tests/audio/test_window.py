@@ -165,7 +165,7 @@ class TestPrepare:
             assert one.tobytes() == other.tobytes()
 
     def test_nothing_left_at_the_new_rate(self):
-        with pytest.raises(AudioError, match="clip .tick.: found 2 frames at 768000 Hz, which is no sample at 48000"):
+        with pytest.raises(AudioError, match="clip 'tick': found 2 frames at 768000 Hz, which is no sample at 48000"):
             prepare(Waveform(np.zeros((2, 1), np.float32), 768_000), SHORT, name="tick")
 
     def test_a_sample_that_is_not_finite(self):

@@ -1,0 +1,169 @@
+"""A user's own folder: what is read, what is counted, and what is refused with file and line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from pytest_audioretrieval.data.manifest import load_folder
+from pytest_audioretrieval.data.queries import query_set
+from pytest_audioretrieval.errors import AudioError, DataError
+
+TOML = 'name = "mine"\nlicence = "CC0"\n'
+
+
+def make(folder: Path, lines: list[object], toml: str = TOML, files: tuple[str, ...] = ("a.wav", "b.wav")) -> Path:
+    folder.mkdir(exist_ok=True)
+    for number, name in enumerate(files):
+        soundfile.write(folder / name, np.full(480, 0.1 * (number + 1), dtype=np.float32), 48_000)
+    (folder / "dataset.toml").write_text(toml)
+    rows = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "captions.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+A = {"audio": "a.wav", "captions": ["a dog barks", "barking"]}
+B = {"audio": "b.wav", "captions": ["rain"], "id": "rain-1"}
+
+
+def test_reads_clips_and_captions(tmp_path: Path) -> None:
+    made = load_folder(make(tmp_path / "d", [A, B]))
+    assert (made.name, made.revision) == ("mine", None)
+    assert [c.id for c in made.clips] == ["a.wav", "rain-1"]
+    assert made.clips[0].digest == hashlib.sha256((tmp_path / "d/a.wav").read_bytes()).hexdigest()
+    assert [(c.id, c.text, c.clip) for c in made.captions] == [
+        ("a.wav#0", "a dog barks", "a.wav"),
+        ("a.wav#1", "barking", "a.wav"),
+        ("rain-1#0", "rain", "rain-1"),
+    ]
+    wave = made.clips[1].read()
+    assert wave.samples.shape == (480, 1)
+    np.testing.assert_allclose(wave.samples, 0.2, atol=1e-4)
+
+
+def test_strips_and_counts_repeats_within_a_clip(tmp_path: Path) -> None:
+    """Seed pinned-protocol.md: whitespace stripped, duplicates within a clip removed; here also counted."""
+    made = load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [" rain ", "rain", "wind"]}]))
+    assert [c.text for c in made.captions] == ["rain", "wind"]
+    assert made.notes == {"captions repeated within a clip, removed": 1}
+
+
+def test_shared_captions_are_counted_and_can_be_merged(tmp_path: Path) -> None:
+    """Fault 65: a text that several clips share is counted, or becomes one query with all its clips."""
+    lines = [{"audio": "a.wav", "captions": ["x", "a"]}, {"audio": "b.wav", "captions": ["x"]}]
+    separate = load_folder(make(tmp_path / "d", lines))
+    assert separate.notes == {"captions that several clips share": 2}
+    assert query_set(separate, "t2a").relevant == ((0,), (0,), (1,))
+    merged = load_folder(make(tmp_path / "e", lines, TOML + 'identical_captions = "merge"\n'))
+    asked = query_set(merged, "t2a")
+    assert asked.shown == ("x", "a")
+    assert asked.relevant == ((0, 1), (0,))
+    assert asked.clusters == ("a.wav", "a.wav")
+    back = query_set(merged, "a2t")
+    assert back.relevant == ((0, 1), (0,))
+    assert back.clusters == ("a.wav", "a.wav")
+    assert merged.fingerprint != separate.fingerprint
+
+
+def test_captions_are_never_split_at_full_stops(tmp_path: Path) -> None:
+    """Faults 51 and 52: prose stays whole."""
+    made = load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": ["A. B. "]}]))
+    assert [c.text for c in made.captions] == ["A. B."]
+
+
+def test_a_caption_of_ten_thousand_words_is_kept(tmp_path: Path) -> None:
+    long = "dog " * 10_000
+    assert load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [long]}])).captions[0].text == long.strip()
+
+
+def test_ids_that_begin_with_a_dash_and_hold_odd_characters(tmp_path: Path) -> None:
+    """Facts on real data 2 and 3: YouTube ids begin with '-', Clotho names hold commas and apostrophes."""
+    name = "-cleaning window, glass squeak (it's).wav"
+    made = load_folder(make(tmp_path / "d", [{"audio": name, "captions": ["x"]}], files=(name,)))
+    assert made.clips[0].id == name
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([A, "{"], "captions.jsonl:2: Input data was truncated"),
+        ([A, "", B, {**B, "id": "rain-1"}], "captions.jsonl:4: clip id 'rain-1' stands on line 3 already"),
+        ([{"audio": "a.wav", "captions": ["  "]}], "captions.jsonl:1: caption 0 of clip 'a.wav' is empty"),
+        ([{"audio": "a.wav", "captions": []}], "captions.jsonl:1: clip 'a.wav' has no captions"),
+        ([{"audio": "a.wav", "captions": "rain"}], "captions.jsonl:1: Expected `array`, got `str` - at `$.captions`"),
+        ([{"audio": "a.wav", "caption": ["x"], "captions": ["x"]}], "unknown field 'caption': did you mean 'captions'?"),
+        ([{"audio": "a.wav"}], "captions.jsonl:1: Object missing required field `captions`"),
+        ([{"audio": "gone.wav", "captions": ["x"]}], "captions.jsonl:1: audio file 'gone.wav' is missing"),
+        ([{"audio": "../a.wav", "captions": ["x"]}], "captions.jsonl:1: audio path '../a.wav' leaves"),
+        ([{"audio": "/etc/hostname", "captions": ["x"]}], "captions.jsonl:1: audio path '/etc/hostname' leaves"),
+        ([{"audio": "a\0.wav", "captions": ["x"]}], "leaves"),
+        ([{"audio": "", "captions": ["x"]}], "leaves"),
+        ([{**A, "sha256": "0" * 64}], "captions.jsonl:1: 'a.wav': sha256 is"),
+        ([{**A, "id": " "}], "captions.jsonl:1: empty clip id"),
+        ([], "no clips"),
+    ],
+)
+def test_a_bad_line_is_refused_by_number(tmp_path: Path, lines: list[object], expected: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_folder(make(tmp_path / "d", lines))
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_link_that_leaves_the_folder_is_refused(tmp_path: Path) -> None:
+    make(tmp_path / "d", [A, B])
+    (tmp_path / "outside.wav").write_bytes(b"secret")
+    (tmp_path / "d/a.wav").unlink()
+    (tmp_path / "d/a.wav").symlink_to(tmp_path / "outside.wav")
+    with pytest.raises(DataError, match="leaves"):
+        load_folder(tmp_path / "d")
+
+
+def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    make(tmp_path / "d", [A])
+    (tmp_path / "d/captions.jsonl").write_bytes(b'{"audio": "a.wav", "captions": ["\xff\xfe"]}\n')
+    with pytest.raises(DataError, match="captions.jsonl:1: Invalid UTF-8"):
+        load_folder(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("toml", "expected"),
+    [
+        ('name = "x"\n', "missing required field `licence`"),
+        ('name = "a/b"\nlicence = "x"\n', "expected a word without slashes"),
+        ('name = "x"\nlicense = "x"\n', "unknown field 'license': did you mean 'licence'?"),
+        ("name = \n", "dataset.toml"),
+        (TOML + f'sha256 = "{"0" * 64}"\n', "captions.jsonl: sha256 is"),
+    ],
+)
+def test_a_bad_settings_file_is_refused(tmp_path: Path, toml: str, expected: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_folder(make(tmp_path / "d", [A], toml))
+    assert expected in str(caught.value)
+
+
+def test_an_empty_folder_says_what_belongs_in_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"dataset.toml is missing: a dataset folder holds dataset.toml"):
+        load_folder(tmp_path)
+
+
+def test_broken_audio_is_never_replaced(tmp_path: Path) -> None:
+    """Fault 22: a clip that cannot be decoded is an error that names it, not silence."""
+    made = load_folder(make(tmp_path / "d", [A, B]))
+    (tmp_path / "d/a.wav").write_bytes(b"RIFF....not audio")
+    with pytest.raises(AudioError, match=r"a\.wav"):
+        made.clips[0].read()
+
+
+def test_the_fingerprint_follows_every_part(tmp_path: Path) -> None:
+    one = load_folder(make(tmp_path / "d", [A, B])).fingerprint
+    assert load_folder(make(tmp_path / "e", [A, B])).fingerprint == one
+    assert load_folder(make(tmp_path / "f", [B, A])).fingerprint != one
+    assert load_folder(make(tmp_path / "g", [A, {**B, "captions": ["Rain"]}])).fingerprint != one
+    assert load_folder(make(tmp_path / "h", [A, {**B, "id": "x"}])).fingerprint != one
+    assert load_folder(make(tmp_path / "i", [A, B], files=("b.wav", "a.wav"))).fingerprint != one
