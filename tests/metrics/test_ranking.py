@@ -148,7 +148,7 @@ class TestManyBlocks:
 
     def test_ranks_do_not_depend_on_block_sizes(self, task):
         plain = rank(*task, top=5)
-        for sizes in ((1, 1833), (611, 1), (611, 1833), (100, 77), (7, 1000)):
+        for sizes in ((611, 1833), (5, 1833), (611, 19), (100, 77)):
             found = rank(*task, top=5, query_block=sizes[0], candidate_block=sizes[1])
             np.testing.assert_array_equal(np.concatenate(found.relevant_ranks), np.concatenate(plain.relevant_ranks))
             np.testing.assert_array_equal(found.margin, plain.margin)
@@ -286,7 +286,9 @@ class TestRefuses:
     def test_vectors_that_are_not_unit(self, norm):
         vectors = self.good.copy()
         vectors[3] *= np.float32(norm)
-        assert f"queries[3] has norm {norm:.3g}"[:25] in refusal(rank, vectors, self.good, self.right)
+        place, _, rest = refusal(rank, vectors, self.good, self.right).partition(" has norm ")
+        assert place == "queries[3]"
+        assert float(rest.partition(";")[0]) == pytest.approx(norm, abs=1e-5)
 
     @pytest.mark.parametrize("norm", [0.9991, 1.0009])
     def test_but_takes_float_noise(self, norm):

@@ -1,0 +1,157 @@
+"""Scores of queries against candidates: fast by the block, exact by the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.errors import DataError, SpecError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: How far a vector's norm may be from 1.
+NORM_TOLERANCE = 1e-3
+#: Rows times columns of one block: with these the block and its masks stay in a core's cache.
+QUERY_BLOCK, CANDIDATE_BLOCK = 256, 1024
+#: Products that are held at once while pairs are scored (8 bytes each).
+PAIR_PRODUCTS = 2**20
+UNIT_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Block:
+    """Scores of some queries against some candidates, each within ``Scores.error`` of the exact one."""
+
+    rows: slice
+    columns: slice
+    values: Floats
+
+
+class Scores(Protocol):
+    """What ranks are counted from; ``pairs`` alone decides what is greater and what is equal."""
+
+    queries: int
+    candidates: int
+    error: float
+
+    def block(self, rows: slice, columns: slice) -> Floats: ...
+
+    def pairs(self, rows: Ints, columns: Ints) -> Floats: ...
+
+
+class VectorScores:
+    """Cosines of unit vectors, float32 or float64, of shape ``(queries, dims)`` and ``(candidates, dims)``.
+
+    A matrix product may sum in any order, so its results differ between block sizes, libraries and machines.
+    ``pairs`` multiplies in float64 (exactly, for float32 vectors) and halves the products onto each other in one
+    fixed order, so a pair has one score everywhere, and candidates with the same bits always tie.
+    """
+
+    def __init__(self, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]) -> None:
+        self._queries, self._candidates = _unit("queries", queries), _unit("candidates", candidates)
+        if queries.shape[1] != candidates.shape[1]:
+            found = f"queries of {queries.shape[1]} and candidates of {candidates.shape[1]} dimensions"
+            raise DataError(f"found {found}; expected the same number; embed both with one model")
+        self.queries, self.candidates = len(queries), len(candidates)
+        # Both sums of n products of two unit vectors lie within n roundings of the true one (Higham, section 3.1).
+        self.error = (2 * queries.shape[1] + 64) * UNIT_ROUNDOFF
+        self._twin = _first_twins(self._candidates)
+
+    def block(self, rows: slice, columns: slice) -> Floats:
+        left, right = (a.astype(np.float64, copy=False) for a in (self._queries[rows], self._candidates[columns]))
+        product: Floats = left @ right.T
+        return product
+
+    def pairs(self, rows: Ints, columns: Ints) -> Floats:
+        if self._twin is None:
+            return self._dots(rows, columns)
+        keys, back = np.unique(rows * self.candidates + self._twin[columns], return_inverse=True)
+        return self._dots(*np.divmod(keys, self.candidates))[back]
+
+    def _dots(self, rows: Ints, columns: Ints) -> Floats:
+        found = np.empty(len(rows))
+        step = max(1, PAIR_PRODUCTS // self._queries.shape[1])
+        for part in slices(len(rows), step):
+            left, right = self._queries[rows[part]], self._candidates[columns[part]]
+            found[part] = _sum_rows(np.multiply(left, right, dtype=np.float64))
+        return found
+
+
+class MatrixScores:
+    """Scores a user holds, of shape ``(queries, candidates)``, float32 or float64."""
+
+    error = 0.0
+
+    def __init__(self, scores: npt.NDArray[Any]) -> None:
+        _check_array("scores", scores)
+        if not np.isfinite(scores).all():
+            row, column = np.argwhere(~np.isfinite(scores))[0]
+            value = scores[row, column]
+            raise DataError(f"scores[{row}, {column}] is {value}; expected finite scores; score that pair again")
+        self._scores = scores
+        self.queries, self.candidates = scores.shape
+
+    def block(self, rows: slice, columns: slice) -> Floats:
+        return self._scores[rows, columns].astype(np.float64)
+
+    def pairs(self, rows: Ints, columns: Ints) -> Floats:
+        return self._scores[rows, columns].astype(np.float64)
+
+
+def blocks(scores: Scores, query_block: int, candidate_block: int) -> Iterator[Block]:
+    """All scores, a block at a time: never more than ``query_block * candidate_block`` of them."""
+    for size in (query_block, candidate_block):
+        if size < 1:
+            raise SpecError(f"block size is {size}; expected at least 1; the defaults fit a core's cache")
+    for columns in slices(scores.candidates, candidate_block):
+        for rows in slices(scores.queries, query_block):
+            yield Block(rows, columns, scores.block(rows, columns))
+
+
+def slices(length: int, step: int) -> Iterator[slice]:
+    """Slices of ``step`` that cover ``length``, the last one shorter."""
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+
+
+def _sum_rows(products: Floats) -> Floats:
+    """Sum each row, in place, by adding its upper half onto its lower half until one column is left."""
+    width = products.shape[1]
+    while width > 1:
+        half = (width + 1) // 2
+        products[:, : width - half] += products[:, half:width]
+        width = half
+    return products[:, 0]
+
+
+def _first_twins(vectors: npt.NDArray[Any]) -> Ints | None:
+    """Index of the first row with the same bits, for every row; None where no two rows are the same."""
+    rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))[:, 0]
+    _, first, back = np.unique(rows, return_index=True, return_inverse=True)
+    return None if len(first) == len(rows) else first[back].astype(np.int64)
+
+
+def _unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    _check_array(name, vectors)
+    with np.errstate(all="ignore"):
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    bad = np.flatnonzero(~(np.abs(norms - 1) <= NORM_TOLERANCE))
+    if len(bad):
+        finite = np.isfinite(vectors[bad[0]]).all()
+        found = f"norm {norms[bad[0]]:.6g}" if finite else "a value that is not finite"
+        raise DataError(f"{name}[{bad[0]}] has {found}; expected finite unit vectors; L2-normalise in float32")
+    return vectors
+
+
+def _check_array(name: str, array: Any) -> None:
+    if not isinstance(array, np.ndarray):
+        kind = f"{type(array).__module__.partition('.')[0]} {type(array).__name__}"
+        raise DataError(f"{name} is a {kind}; expected a numpy array, float32 or float64; convert it")
+    if array.dtype not in (np.float32, np.float64):
+        raise DataError(f"{name} is {array.dtype}; expected float32 or float64 (16 bits make ties); embed in float32")
+    if array.ndim != 2 or 0 in array.shape:
+        raise DataError(f"{name} has shape {array.shape}; expected 2 axes, neither of them empty; pass one row a query")
