@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -178,6 +180,18 @@ class TestManyBlocks:
         assert (ranking.tied == 1).all()
         np.testing.assert_array_equal(ranking.first_hit_rank, ranking.optimistic_rank + 1)
 
+    @pytest.mark.parametrize("spread", [1.0, 0.0], ids=["apart", "all alike"])
+    def test_the_matrix_of_scores_is_never_held(self, spread):
+        rng = np.random.default_rng(1)
+        vectors = unit(1 + spread * rng.normal(size=(3_000, 4)))
+        tracemalloc.start()
+        try:
+            rank(vectors, vectors, [[row] for row in range(3_000)], top=5)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 3_000 * 3_000 * 8 / 2
+
 
 class TestTies:
     @pytest.mark.parametrize("position", [0, 3, 6])
@@ -216,6 +230,20 @@ class TestTies:
         candidates[[17, 200, 300]] = candidates[150]
         ranking = rank(candidates[[150]], candidates, [[200]], candidate_block=97)
         assert (ranking.first_hit_rank[0], ranking.tied[0], ranking.pessimistic_rank[0]) == (3, 3, 4)
+
+    def test_candidates_with_the_same_bits_are_scored_once(self, monkeypatch):
+        """So that a collapsed model, all of whose candidates are near each other, is ranked in no time."""
+        scored, dots = [], VectorScores._dots
+
+        def counted(self, rows, columns):
+            scored.append(len(rows))
+            return dots(self, rows, columns)
+
+        monkeypatch.setattr(VectorScores, "_dots", counted)
+        same = unit(np.ones((400, 8)))
+        ranking = rank(same[:50], same, [[7]] * 50)
+        assert ranking.expected_rank.tolist() == [200.5] * 50
+        assert max(scored) == 50
 
     def test_float32_would_tie_what_float64_tells_apart(self):
         queries = np.array([[0.6, 0.8, 0, 0]], np.float32)
