@@ -1,0 +1,101 @@
+"""From a spec to a model: who it is (hashed, no torch), and the thing itself."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models.types import ModelIdentity
+from pytest_audioretrieval.pins import load_pins, sha256_of, verify
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.models.types import Retriever
+    from pytest_audioretrieval.spec import ModelSpec
+
+#: Third parties register ``BACKEND = "module:factory"`` here; the factory takes the name after the colon.
+GROUP = "pytest_audioretrieval.models"
+
+#: Endings of the files that decide a vector: weights, settings, vocabulary.
+DECIDING = (".safetensors", ".json", ".txt", ".model")
+#: Files in a model folder that decide nothing.
+RECORDS = ("training.json",)
+
+
+@cache
+def backends() -> dict[str, metadata.EntryPoint]:
+    """Registered backends by name."""
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
+
+
+def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> ModelIdentity:
+    """Find a model's files, check them against PINS.json, and say who it is, without importing torch."""
+    if spec.kind in ("backend", "factory"):
+        return ModelIdentity(spec.id, None, hashlib.sha256(spec.id.encode()).hexdigest())
+    if spec.kind == "hub":
+        from pytest_audioretrieval.models.hub import fetch
+
+        folder, revision = fetch(spec, offline=offline, allow_unpinned=allow_unpinned)
+    else:
+        folder, revision = spec.path or Path(), None
+    files = deciding_files(folder)
+    pin = None if spec.kind == "folder" else load_pins().model(spec.id)
+    if pin is not None and pin.revision == revision:
+        verify(files, pin, spec.id)
+    elif spec.kind == "builtin":
+        raise ModelError(f"{spec.id} has no pin: PINS.json is damaged, reinstall the package")
+    digest = hashlib.sha256("".join(f"{name}\0{found}\n" for name, found in sorted(files.items())).encode())
+    return ModelIdentity(spec.id, revision, digest.hexdigest(), folder)
+
+
+def deciding_files(folder: Path) -> dict[str, str]:
+    """Path -> sha256 of the files in ``folder`` that decide a vector.
+
+    Raises:
+        ModelError: no model folder: no config.json, or weights only as a pickle.
+    """
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{folder} holds no config.json: give a folder written by save_pretrained")
+    found = {p.name: p for p in sorted(folder.iterdir()) if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
+    if not any(name.endswith(".safetensors") for name in found):
+        raise ModelError(f"{folder} holds no .safetensors weights: save the model with safe_serialization=True; pickles are not opened")
+    return {name: sha256_of(path) for name, path in found.items()}
+
+
+def load(spec: ModelSpec, *, device: str, offline: bool, allow_unpinned: bool) -> Retriever:
+    """Load a model onto ``device``; imports torch."""
+    if spec.kind == "backend":
+        name = spec.text.partition(":")[2]
+        return _called(backends()[spec.text.partition(":")[0]].load(), spec, name)
+    if spec.kind == "factory":
+        return _called(_factory(spec), spec)
+    identity = describe(spec, offline=offline, allow_unpinned=allow_unpinned)
+    if identity.folder is None:
+        raise ModelError(f"{spec.id} has no files to load")
+    from pytest_audioretrieval.models.clap import Clap
+
+    return Clap(identity.folder, device=device)
+
+
+def _factory(spec: ModelSpec) -> Any:
+    module, _, name = spec.text.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        known = ", ".join(sorted(backends())) or "none"
+        raise ModelError(
+            f"model {spec.text!r}: {error}: {module!r} is no registered backend (there are: {known}) "
+            "and no importable module with that factory"
+        ) from None
+
+
+def _called(factory: Any, spec: ModelSpec, *arguments: str) -> Retriever:
+    made = factory(*arguments)
+    for name in ("embed_audio", "embed_text", "device", "text_limit", "count_cut"):
+        if not hasattr(made, name):
+            raise ModelError(f"model {spec.text!r}: its factory returned {type(made).__name__} without {name!r}")
+    return made  # type: ignore[no-any-return]

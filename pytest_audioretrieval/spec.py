@@ -1,0 +1,105 @@
+"""What ``--model`` says: a hub id, a folder, a built-in name, another backend's model, or a factory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from pytest_audioretrieval.errors import SpecError
+
+Kind = Literal["builtin", "folder", "hub", "backend", "factory"]
+
+BUILTIN = Path(__file__).parent / "models" / "builtin"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model, named.
+
+    Attributes:
+        text: as it was typed.
+        kind: how it is loaded.
+        id: how tests, tables and baselines call it.
+        revision: the commit of a hub model, where one was typed.
+        path: the folder of a built-in or local model.
+    """
+
+    text: str
+    kind: Kind
+    id: str
+    revision: str | None = None
+    path: Path | None = None
+
+    @property
+    def slug(self) -> str:
+        """``id`` as a file name: ``/`` and ``:`` become ``--``, anything else unusual its code point."""
+        return "".join(
+            "--" if c in "/:" else c if c.isalnum() or c in "._-" else f"%{ord(c):02x}" for c in self.id
+        ).lstrip(".")
+
+
+def parse(text: str) -> ModelSpec:
+    """Read a model SPEC.
+
+    An existing folder comes before a hub id of the same name only when it is written as a path (``./NAME``, ``/...``,
+    ``~/...``) or has no ``owner/name`` form.
+
+    Raises:
+        SpecError: none of the forms; says which were tried, and the nearest built-in name.
+    """
+    if text.startswith("builtin/"):
+        return _builtin(text)
+    if text.startswith(("./", "../", "/", "~")) or (not _is_hub(text) and ":" not in text and Path(text).is_dir()):
+        return _folder(text)
+    if _is_hub(text):
+        return _hub(text)
+    prefix, colon, rest = text.partition(":")
+    if colon and rest and _NAME.fullmatch(prefix):
+        from pytest_audioretrieval.models.registry import backends
+
+        return ModelSpec(text=text, kind="backend" if prefix in backends() else "factory", id=text)
+    near = get_close_matches(text, [f"builtin/{name}" for name in builtin_names()], n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise SpecError(
+        f"model {text!r} is no hub id (owner/name), no folder, no built-in (builtin/NAME), no BACKEND:NAME and no "
+        f"module:factory: {hint}built in are {', '.join(builtin_names())}"
+    )
+
+
+def builtin_names() -> list[str]:
+    """Names of the checkpoints that travel with the package."""
+    return sorted(path.parent.name for path in BUILTIN.glob("*/config.json"))
+
+
+def _builtin(text: str) -> ModelSpec:
+    name = text.removeprefix("builtin/")
+    known = builtin_names()
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean 'builtin/{near[0]}'? " if near else ""
+        raise SpecError(f"no built-in model {name!r}: {hint}there are {', '.join(known)}")
+    return ModelSpec(text=text, kind="builtin", id=text, path=BUILTIN / name)
+
+
+def _folder(text: str) -> ModelSpec:
+    path = Path(text).expanduser().absolute()
+    if not path.is_dir():
+        raise SpecError(f"model folder {text!r} does not exist: give a folder written by save_pretrained")
+    return ModelSpec(text=text, kind="folder", id=path.resolve().name, path=path)
+
+
+def _is_hub(text: str) -> bool:
+    return _HUB_ID.fullmatch(text.partition("@")[0]) is not None
+
+
+def _hub(text: str) -> ModelSpec:
+    name, at, revision = text.partition("@")
+    if at and not _COMMIT.fullmatch(revision):
+        raise SpecError(f"model {text!r}: revision {revision!r} is no full commit: give 40 hex digits, no branch or tag")
+    return ModelSpec(text=text, kind="hub", id=name, revision=revision or None)
