@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.ranking import Ranking, first_hit_rank, rank, rank_scores
     from pytest_audioretrieval.metrics.retrieval import (
         Metric,
-        average_precision,
         hit_rate,
         log2_rank,
+        map_at,
         margin,
         mean_rank,
         median_rank,
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Metric",
     "Ranking",
-    "average_precision",
     "first_hit_rank",
     "hit_rate",
     "log2_rank",
+    "map_at",
     "margin",
     "mean_rank",
     "median_rank",

@@ -83,7 +83,7 @@ def first_hit_rank(
     counts = _Counts(scores, read(relevant, scores).best)
     for block in blocks(scores, query_block, candidate_block):
         counts.add(block)
-    return counts.ranks
+    return counts.ranks()
 
 
 def rank(
@@ -132,14 +132,14 @@ def _rank(scores: Scores, relevant: Relevant, top: int, query_block: int, candid
 
 
 def _assemble(targets: Relevance, counts: _Counts, rival: Floats, top: Ints | None) -> Ranking:
-    first = targets.offsets[:-1]
+    first, ranks = targets.offsets[:-1], counts.ranks()
     lead = targets.scores[first]
     alike = np.add.reduceat((targets.scores == lead[targets.rows]).astype(np.int64), first)
     optimistic = 1 + counts.greater[first]
     tied = counts.equal[first] - alike
     return Ranking(
-        relevant_ranks=[counts.ranks[start:end] for start, end in pairwise(targets.offsets.tolist())],
-        first_hit_rank=counts.ranks[first],
+        relevant_ranks=[ranks[start:end] for start, end in pairwise(targets.offsets.tolist())],
+        first_hit_rank=ranks[first],
         optimistic_rank=optimistic,
         pessimistic_rank=optimistic + tied,
         # The first of `alike` among `tied` others in random order has tied / (alike + 1) of them before it.
@@ -157,7 +157,6 @@ class _Counts:
         self._scores, self._targets = scores, targets
         self.greater, self.equal, self.before = np.zeros((3, len(targets.rows)), dtype=np.int64)
 
-    @property
     def ranks(self) -> Ints:
         return 1 + self.greater + self.before
 

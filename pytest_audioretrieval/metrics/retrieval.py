@@ -77,7 +77,7 @@ def recall(k: int) -> Metric:
     return Metric(f"recall@{_depth(k)}", True, (0.0, 1.0), partial(_recall, k=k))
 
 
-def average_precision(k: int) -> Metric:
+def map_at(k: int) -> Metric:
     """``map@k``: precision at each relevant rank up to ``k``, summed, over ``min(k, relevant)``."""
     return Metric(f"map@{_depth(k)}", True, (0.0, 1.0), partial(_average_precision, k=k))
 

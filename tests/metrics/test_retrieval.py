@@ -16,9 +16,9 @@ from pytest_audioretrieval import metrics
 from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.metrics import (
     Metric,
-    average_precision,
     hit_rate,
     log2_rank,
+    map_at,
     margin,
     mean_rank,
     median_rank,
@@ -32,7 +32,7 @@ LOG2_3, LOG2_5 = math.log2(3), math.log2(5)
 EVERY = [
     hit_rate(3),
     recall(3),
-    average_precision(3),
+    map_at(3),
     ndcg(3),
     mrr(),
     margin(),
@@ -67,10 +67,10 @@ class TestByHand:
             (recall(10), [1, 2 / 3, 0]),
             (recall(11), [1, 2 / 3, 1 / 2]),
             (recall(20), [1, 1, 1]),
-            (average_precision(1), [0, 1 / 1, 0]),
-            (average_precision(2), [1 / 2, 1 / 2, 0]),
-            (average_precision(10), [1 / 2, (1 / 1 + 2 / 4) / 3, 0]),
-            (average_precision(20), [1 / 2, (1 / 1 + 2 / 4 + 3 / 12) / 3, (1 / 11 + 2 / 20) / 2]),
+            (map_at(1), [0, 1 / 1, 0]),
+            (map_at(2), [1 / 2, 1 / 2, 0]),
+            (map_at(10), [1 / 2, (1 / 1 + 2 / 4) / 3, 0]),
+            (map_at(20), [1 / 2, (1 / 1 + 2 / 4 + 3 / 12) / 3, (1 / 11 + 2 / 20) / 2]),
             (ndcg(1), [0, 1, 0]),
             (ndcg(10), [1 / LOG2_3, (1 + 1 / LOG2_5) / (1 + 1 / LOG2_3 + 1 / 2), 0]),
             (ndcg(2), [1 / LOG2_3, 1 / (1 + 1 / LOG2_3), 0]),
@@ -106,12 +106,12 @@ class TestDefinitionsThatAreMixedUp:
 
     def test_map_at_10_with_one_relevant_is_the_reciprocal_rank_cut_at_10(self):
         ranking = ranked([1], [4], [10], [11])
-        assert average_precision(10)(ranking).tolist() == [1, 1 / 4, 1 / 10, 0]
+        assert map_at(10)(ranking).tolist() == [1, 1 / 4, 1 / 10, 0]
         assert mrr()(ranking).tolist() == [1, 1 / 4, 1 / 10, 1 / 11]
 
     def test_map_divides_by_what_could_have_been_found(self):
-        assert average_precision(2)(ranked([1, 2, 3])).tolist() == [1.0]
-        assert average_precision(10)(ranked([1, 2])).tolist() == [1.0]
+        assert map_at(2)(ranked([1, 2, 3])).tolist() == [1.0]
+        assert map_at(10)(ranked([1, 2])).tolist() == [1.0]
 
     def test_k_is_not_ignored(self):
         """The queries of torchmetrics #1952, which differ in length: the shorter is filled up far below."""
@@ -148,7 +148,7 @@ class TestProperties:
             precisions = [sum(other <= rank for other in row) / rank for rank in within]
             assert hit_rate(k)(ranking)[query] == bool(within)
             assert recall(k)(ranking)[query] == len(within) / len(row)
-            assert average_precision(k)(ranking)[query] == pytest.approx(sum(precisions) / min(k, len(row)))
+            assert map_at(k)(ranking)[query] == pytest.approx(sum(precisions) / min(k, len(row)))
             ideal = dcg(range(1, len(row) + 1), k)
             assert ndcg(k)(ranking)[query] == pytest.approx(dcg(row, k) / ideal)
 
@@ -166,13 +166,13 @@ class TestProperties:
         if row[0] == 1:
             return
         worse, better = ranked(row), ranked([row[0] - 1, *row[1:]])
-        for metric in [hit_rate(k), recall(k), average_precision(k), ndcg(k), mrr(), mean_rank(), log2_rank()]:
+        for metric in [hit_rate(k), recall(k), map_at(k), ndcg(k), mrr(), mean_rank(), log2_rank()]:
             gain = metric(better)[0] - metric(worse)[0]
             assert gain >= -1e-15 if metric.higher_is_better else gain <= 0
 
     def test_the_best_ranking_reaches_the_best_value(self):
         ranking = ranked([1, 2, 3, 4], [1])
-        for metric in [hit_rate(2), average_precision(2), ndcg(2), recall(4), mrr()]:
+        for metric in [hit_rate(2), map_at(2), ndcg(2), recall(4), mrr()]:
             np.testing.assert_allclose(metric(ranking), metric.bounds[1], rtol=1e-14)
         for metric in [mean_rank(), median_rank(), log2_rank()]:
             np.testing.assert_allclose(metric(ranking), metric.bounds[0])
@@ -195,7 +195,7 @@ class TestMetric:
     def test_ranks_are_better_when_lower(self):
         assert [m.name for m in EVERY if not m.higher_is_better] == ["mean_rank", "median_rank", "log2_rank"]
 
-    @pytest.mark.parametrize("factory", [hit_rate, recall, average_precision, ndcg])
+    @pytest.mark.parametrize("factory", [hit_rate, recall, map_at, ndcg])
     @pytest.mark.parametrize("k", [0, -1, 1.0, "1", True, None])
     def test_k_must_be_a_positive_whole_number(self, factory, k):
         with pytest.raises(SpecError, match="expected a whole number of at least 1") as caught:
@@ -216,9 +216,9 @@ class TestImport:
     def test_naming_metrics_imports_no_numpy(self):
         code = """
 import sys
-from pytest_audioretrieval.metrics import Metric, average_precision, hit_rate, log2_rank
+from pytest_audioretrieval.metrics import Metric, map_at, hit_rate, log2_rank
 from pytest_audioretrieval.metrics import margin, mean_rank, median_rank, mrr, ndcg, recall
-print(hit_rate(1), recall(10), average_precision(10), ndcg(10))
+print(hit_rate(1), recall(10), map_at(10), ndcg(10))
 print(mrr(), margin(), mean_rank(), median_rank(), log2_rank())
 print(sorted({"numpy", "scipy", "torch"} & set(sys.modules)))
 """
