@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,6 +71,16 @@ def _suite(name: str) -> Any:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise pytest.UsageError(f"--retrieval-suite {name!r}: {hint}there are {', '.join(known)}")
     return folder / f"{name}.py"
+
+
+def suite_module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """The module of a packaged suite, with the same node id wherever the package is installed."""
+    from pytest_audioretrieval.shipped import shipped
+
+    if path.parent != shipped("suites"):
+        return None
+    module: pytest.Module = pytest.Module.from_parent(parent, path=path, nodeid=f"suites/{path.name}")
+    return module
 
 
 def parametrize(metafunc: pytest.Metafunc, session: RetrievalSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return collection.suite_module(module_path, parent)
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,20 +22,23 @@ class Tracker:
         self._silent = config is not None and hasattr(config, "workerinput")
 
     def __call__(self, items: Sequence[T], what: str) -> Iterator[T]:
+        if self._silent:
+            return iter(items)
+        terminal = sys.__stderr__ is not None and sys.__stderr__.isatty()
+        return self._bar(items, what) if terminal else self._lines(items, what)
+
+    def _bar(self, items: Sequence[T], what: str) -> Iterator[T]:
         from tqdm import tqdm
 
-        terminal = sys.__stderr__ is not None and sys.__stderr__.isatty()
-        yield from tqdm(
-            items,
-            desc=what,
-            file=self,
-            disable=self._silent or not items,
-            mininterval=0.1 if terminal else MINUTE,
-            ascii=not terminal,
-            leave=False,
-            dynamic_ncols=terminal,
-            delay=0.5 if terminal else MINUTE,
-        )
+        yield from tqdm(items, desc=what, file=self, disable=not items, leave=False, dynamic_ncols=True, delay=0.5)
+
+    def _lines(self, items: Sequence[T], what: str) -> Iterator[T]:
+        due = time.monotonic() + MINUTE
+        for done, item in enumerate(items):
+            if time.monotonic() > due:
+                self.write(f"\n{what}: {done} of {len(items)}\n")
+                due += MINUTE
+            yield item
 
     def write(self, text: str) -> None:
         """Write where the user sees it even while pytest captures."""

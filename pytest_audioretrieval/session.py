@@ -59,6 +59,7 @@ class RetrievalSession:
         self.track = Tracker(config)
         self.findings: list[Finding] = []
         self.recorded: list[Path] = []
+        self.recording: set[Path] = set()
         self._datasets: dict[str, Dataset] = {}
         self._identities: dict[str, ModelIdentity] = {}
         self._retrievers: dict[str, Retriever] = {}

@@ -96,7 +96,7 @@ def sets_of(split: Split, size: int) -> Iterator[tuple[str, ...]]:
 
 
 def compositions(split: Split) -> list[Composition]:
-    """The compositions of the validation or test split, in document order (near misses are not neighbours)."""
+    """The compositions of the validation or test split, shuffled into document order."""
     plan = PLANS[split]
     singles = shuffled(list(sets_of(split, 1)), f"{split}/singles")[: plan.singles]
     pairs = shuffled(list(sets_of(split, 2)), f"{split}/pairs")[: plan.pairs]
@@ -108,8 +108,8 @@ def compositions(split: Split) -> list[Composition]:
     return shuffled(found, f"{split}/order")
 
 
-def training_compositions(count: int) -> list[Composition]:
-    """``count`` compositions to train on, near misses side by side: single recordings, pairs, trios in thirds of a group."""
+def training_compositions(count: int, near: int) -> list[Composition]:
+    """``count`` compositions to train on: single recordings, pairs, and ``near`` of the 13 of each trio."""
     pools = {size: shuffled(list(sets_of("train", size)), f"train/{size}") for size in (1, 2, 3)}
     found = [c for s in pools[1] for c in arrangements(s)]
     pairs, trios = iter(pools[2]), iter(pools[3])
@@ -118,7 +118,7 @@ def training_compositions(count: int) -> list[Composition]:
         pair = next(pairs, None) if number < 3 else None
         chosen = pair or next(trios)
         choices = shuffled(arrangements(chosen), f"train/arrange/{chosen}")
-        found += choices if pair else choices[:4]
+        found += choices if pair else choices[:near]
     return found[:count]
 
 

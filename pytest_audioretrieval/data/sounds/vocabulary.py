@@ -1,8 +1,6 @@
 """The built-in recordings: where each comes from and how a person names what is heard.
 
-All are CC0; ``recordings/ORIGINS.csv`` lists origin, licence and sha256 of each. The first three phrases may
-stand in any caption, the fourth in captions of the test and validation splits only, so that no split is
-answered by wording alone.
+All are CC0; ``recordings/ORIGINS.csv`` lists origin, licence and sha256 of each.
 """
 
 from __future__ import annotations

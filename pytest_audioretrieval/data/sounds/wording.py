@@ -51,11 +51,14 @@ SEQUENCE_THREE = (
 )
 
 
-def captions(composition: Composition, split: Split, count: int = 3) -> list[str]:
-    """``count`` captions with different sentence forms; the same composition always reads the same."""
+def captions(composition: Composition, split: Split, count: int = 3, phrases: int = 4) -> list[str]:
+    """``count`` captions with different sentence forms, from the first ``phrases`` wordings of each recording.
+
+    The same composition always reads the same.
+    """
     key = f"{split}/{composition!r}"
     forms = shuffled(_forms(composition), f"{key}/form")[:count]
-    return [_fill(form, composition, f"{key}/{number}", split) for number, form in enumerate(forms)]
+    return [_fill(form, composition, f"{key}/{number}", phrases) for number, form in enumerate(forms)]
 
 
 def every_caption_word() -> list[str]:
@@ -70,23 +73,21 @@ def _forms(composition: Composition) -> list[str]:
     return list(SEQUENCE if len(composition) == 2 else SEQUENCE_THREE)
 
 
-def _fill(form: str, composition: Composition, key: str, split: Split) -> str:
+def _fill(form: str, composition: Composition, key: str, phrases: int) -> str:
     if len(composition) == 1:
-        parts = [_phrase(name, key, split) for name in shuffled(composition[0], f"{key}/swap")]
+        parts = [_phrase(name, key, phrases) for name in shuffled(composition[0], f"{key}/swap")]
     else:
-        parts = [_moment(moment, key, split) for moment in composition]
+        parts = [_moment(moment, key, phrases) for moment in composition]
     return form.format(**dict(zip("abc", parts, strict=False)))
 
 
-def _moment(moment: tuple[str, ...], key: str, split: Split) -> str:
+def _moment(moment: tuple[str, ...], key: str, phrases: int) -> str:
     """One moment inside a sequence; two sounds at once are named by a form of their own."""
-    parts = [_phrase(name, key, split) for name in shuffled(moment, f"{key}/swap")]
+    parts = [_phrase(name, key, phrases) for name in shuffled(moment, f"{key}/swap")]
     if len(parts) == 1:
         return parts[0]
     return ("{} together with {}", "{} over {}", "{} mixed with {}")[draw(f"{key}/both", 3)].format(*parts)
 
 
-def _phrase(name: str, key: str, split: Split) -> str:
-    """A wording of one recording; the fourth is kept from training."""
-    phrases = RECORDINGS[name][1]
-    return phrases[draw(f"{key}/{name}/phrase", 3 if split == "train" else 4)]
+def _phrase(name: str, key: str, phrases: int) -> str:
+    return RECORDINGS[name][1][draw(f"{key}/{name}/phrase", phrases)]

@@ -1,0 +1,91 @@
+"""The embedding store: vectors by content, in shards that are written at once or not at all.
+
+A *space* is what a vector depends on besides the clip or text itself: weights, protocol, library versions. Each
+space is a folder of shards; a shard is an ``.npz`` of keys and vectors whose file name holds the sha256 of its bytes,
+so a flipped bit or a cut file is found before it is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.protocol import Protocol
+
+Vectors = npt.NDArray[np.float32]
+
+#: Packages whose version may move a vector.
+LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers")
+
+
+def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
+    """Name of the space of a model, protocol and ``kind`` (``audio`` or ``text``) under the libraries installed."""
+    versions = [f"{name} {_version(name)}" for name in LIBRARIES]
+    parts = [weights_sha256, protocol.fingerprint, kind, *versions]
+    return f"{kind}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "absent"
+
+
+class Store:
+    """Vectors under ``folder``, or nowhere if it is None. Never fails a run: what it cannot keep it says once."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def get(self, where: str) -> dict[str, Vectors]:
+        """All vectors of a space by key; damaged shards are removed, so that they are embedded anew."""
+        found: dict[str, Vectors] = {}
+        for path in sorted((self._folder / where).glob("*.npz")) if self._folder else ():
+            for key, vector in self._read(path):
+                found[key] = vector
+        return found
+
+    def _read(self, path: Path) -> Iterator[tuple[str, Vectors]]:
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return
+        if hashlib.sha256(content).hexdigest() != path.stem:
+            warnings.warn(f"{path} is damaged and was removed; its clips are embedded anew", stacklevel=2)
+            with suppress(OSError):
+                path.unlink()
+            return
+        with np.load(io.BytesIO(content), allow_pickle=False) as shard:
+            yield from zip(shard["keys"].tolist(), shard["vectors"], strict=True)
+
+    def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> None:
+        """Write one shard atomically; the same shard twice is one file."""
+        if self._folder is None:
+            return
+        content = io.BytesIO()
+        np.savez(content, keys=np.asarray(keys, dtype=np.str_), vectors=np.asarray(vectors, dtype=np.float32))
+        data = content.getvalue()
+        path = self._folder / where / f"{hashlib.sha256(data).hexdigest()}.npz"
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink()
+            warnings.warn(f"{self._folder} does not keep vectors ({error.strerror}): they are embedded anew next time", stacklevel=2)
+            self._folder = None
