@@ -1,15 +1,21 @@
-"""Holm's correction."""
+"""How many endpoints were looked at before one was called regressed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm-adjusted p-values, in the order given."""
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    adjusted, running = [0.0] * len(p), 0.0
-    for rank, i in enumerate(order):
-        running = max(running, min(1.0, (len(p) - rank) * p[i]))
-        adjusted[i] = running
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: any of these below alpha is a finding at family-wise level alpha.
+
+    Valid under any dependence, so also for the strongly correlated R@1, R@5 and R@10 of one run. A claim that *all*
+    endpoints hold needs no correction (intersection-union test).
+
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
+    """
+    adjusted = [0.0] * len(p_values)
+    floor = 0.0
+    for step, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        floor = max(floor, min(1.0, (len(p_values) - step) * p_values[index]))
+        adjusted[index] = floor
     return adjusted

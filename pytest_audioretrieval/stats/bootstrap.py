@@ -1,0 +1,138 @@
+"""Bounds on a mean paired difference that stay honest when few queries change.
+
+The percentile interval of a bootstrap fails where a gate needs it most. With k clusters changed, a resample misses all
+of them with probability about e^-k, so the bound sits at "no change" although a handful of losses were seen.
+
+**Method.** Clusters get Exp(1) weights instead of multinomial counts (Bayesian bootstrap: Rubin 1981), and one cluster
+is added that was never seen: an *adverse* one, losing for the lower bound and gaining for the upper bound. Where that
+cluster loses as much as can be lost, this is Gaffke's bound (2005; Learned-Miller and Thomas 2019), which for one
+binary query a cluster equals two exact answers: Clopper-Pearson where changes go one way, and McNemar's conditional
+test where the claim is "no loss" (the weight of k clusters is Gamma(k), and P(Gamma(a) < Gamma(b + 1)) is a binomial
+tail). Exact answers cost power where changes go both ways and are many. So the adverse cluster is only as bad as the
+data leave room for::
+
+    M  largest |change| of a cluster seen
+    R  largest conceivable: every query of a cluster (of the size an average query sees) moves by the whole span
+    A = min(max(R, M), M + R / D)                   D clusters changed: what was seen, plus what D clusters may hide
+    w = max(1/2, (losses + A^3) / (all + A^3))      "losses" and "all" are sums of |cluster change|^3
+    adverse change = -w A
+
+w is 1 where all changes are losses (the exact bound) and 1/2 where gains balance them: the mid-P version of the same
+test. Third powers, because a mean of skewed changes needs a shift of half their third moment over their second for its
+bound to be second-order correct (Hall 1992), which w A never falls below. Unbounded outcomes need no rule of their own:
+there every cluster changes, R / D is small, and the worst cluster seen decides. docs/calibration.md has the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: Resamples of the plain percentile interval (pinned-protocol.md, "Results").
+PLAIN_RESAMPLES = 2_000
+#: Weights drawn at a time: enough for a fast matrix product, little enough to stay in cache.
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """Totals under B draws of cluster weights, the same draws for all E endpoints.
+
+    Attributes:
+        sums: [E, B], weighted total of the differences.
+        sizes: [B], weighted number of queries.
+        extra: [B], weight of the cluster that was not seen.
+        mean_size: queries of that cluster.
+    """
+
+    sums: Floats
+    sizes: Floats
+    extra: Floats
+    mean_size: float
+
+    def means(self, adverse: Floats) -> Floats:
+        """Mean difference [E, B] once the unseen cluster changes by ``adverse`` [E] in all."""
+        return (self.sums + adverse[:, None] * self.extra) / (self.sizes + self.mean_size * self.extra)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """One-sided bounds [E] and the probability of "no loss" [E] under the resamples."""
+
+    low: Floats
+    high: Floats
+    p_regressed: Floats
+
+
+def resample(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Resamples:
+    """Draw cluster weights and total differences ``sums`` [E, C] and ``sizes`` [C] under them."""
+    columns = np.vstack((sums, sizes))
+    totals = np.empty((len(columns), resamples))
+    extra = np.empty(resamples)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    for rows in _blocks(resamples, len(sizes) + 1):
+        weights = rng.standard_exponential((rows.stop - rows.start, len(sizes) + 1))
+        totals[:, rows] = columns @ weights[:, :-1].T
+        extra[rows] = weights[:, -1]
+    return Resamples(totals[:-1], totals[-1], extra, float(sizes.mean()))
+
+
+def worst_loss(sums: Floats, sizes: Floats, span: Floats) -> Floats:
+    """What the unseen cluster loses, [E]; for what it gains, negate ``sums`` [E, C].
+
+    ``span`` [E] is the width of the range that outcomes take. See the module's text for the rule.
+    """
+    changes = np.abs(sums)
+    seen = changes.max(axis=1)
+    conceivable = span * (sizes @ sizes) / sizes.sum()
+    changed = np.maximum(np.count_nonzero(sums, axis=1), 1)
+    worst = np.minimum(np.maximum(conceivable, seen), seen + conceivable / changed)
+    scale = np.where(worst > 0, worst, 1.0)
+    cubes = (changes / scale[:, None]) ** 3
+    losses = np.where(sums < 0, cubes, 0.0).sum(axis=1)
+    return np.asarray(worst * np.maximum(0.5, (losses + 1) / (cubes.sum(axis=1) + 1)))
+
+
+def lower_bound(means: Floats, confidence: float) -> Floats:
+    """The order statistic of ``means`` [E, B] that the mean exceeds with ``confidence``, [E].
+
+    Rank floor((B + 1) * alpha), so that the bound excludes 0 exactly when (b + 1) / (B + 1) <= alpha.
+    """
+    rank = int((means.shape[1] + 1) * (1 - confidence) + 1e-9) - 1
+    return np.asarray(np.partition(means, rank, axis=1)[:, rank])
+
+
+def bounds(drawn: Resamples, sums: Floats, sizes: Floats, span: Floats, confidence: float) -> Bounds:
+    """Bounds of the mean difference from resamples of ``sums`` [E, C]; mirrored exactly when ``sums`` is negated."""
+    low = lower_bound(drawn.means(-worst_loss(sums, sizes, span)), confidence)
+    upper = drawn.means(worst_loss(-sums, sizes, span))
+    no_loss = np.count_nonzero(upper >= 0, axis=1)
+    return Bounds(low, -lower_bound(-upper, confidence), (no_loss + 1) / (upper.shape[1] + 1))
+
+
+def plain_interval(sums: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Two-sided 95 % percentile interval [E] over clusters drawn with replacement (pinned-protocol.md, "Results").
+
+    Printed beside the bounds and never judged by: see the module's text.
+    """
+    clusters = len(sizes)
+    columns = np.vstack((sums, sizes))
+    totals = np.empty((len(columns), PLAIN_RESAMPLES))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    for rows in _blocks(PLAIN_RESAMPLES, clusters):
+        count = rows.stop - rows.start
+        drawn = rng.integers(0, clusters, (count, clusters)) + clusters * np.arange(count)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=count * clusters).reshape(count, clusters)
+        totals[:, rows] = columns @ times.T.astype(np.float64)
+    means = totals[:-1] / totals[-1]
+    return np.quantile(means, 0.025, axis=1), -np.quantile(-means, 0.025, axis=1)
+
+
+def _blocks(rows: int, columns: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // columns)
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
