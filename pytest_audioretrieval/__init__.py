@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelSpec", "Protocol", "evaluate", "load_dataset", "load_retriever"]
 
-_HOMES = {"ModelSpec": "spec", "Protocol": "protocol", "evaluate": "api", "load_dataset": "api", "load_retriever": "api"}
+_HOMES = {
+    "ModelSpec": "spec",
+    "Protocol": "protocol",
+    "evaluate": "api",
+    "load_dataset": "api",
+    "load_retriever": "api",
+}
 
 
 def __getattr__(name: str) -> Any:

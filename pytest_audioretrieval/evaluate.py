@@ -44,6 +44,7 @@ def subject(
     asked = query_set(dataset, direction)
     sides = (text_vectors, clip_vectors) if direction == "t2a" else (clip_vectors, text_vectors)
     ranking = rank(*sides, asked.relevant, top=1)
+    assert ranking.top is not None  # asked for one line above
     outcomes = _outcomes(ranking, asked.ids, asked.clusters)
     run = Run(
         schema=runs.SCHEMA,
@@ -93,7 +94,10 @@ def _with_means(run: Run) -> Run:
 
     from pytest_audioretrieval.metrics.retrieval import hit_rate, map_at, margin, mrr
 
-    means = {str(m): float(m(run.columns).mean()) for m in (hit_rate(1), hit_rate(5), hit_rate(10), map_at(10), mrr(), margin())}
+    means = {
+        str(m): float(m(run.columns).mean())
+        for m in (hit_rate(1), hit_rate(5), hit_rate(10), map_at(10), mrr(), margin())
+    }
     ranks = sorted(run.queries.first_hit_rank)
     count = len(ranks)
     means["mean_rank"] = sum(ranks) / count

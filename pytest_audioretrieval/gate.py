@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -87,7 +87,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class Subject(msgspec.Struct, frozen=True):
     """A run at hand, with what only memory holds: query texts and the candidate that ranks first, [Q]."""
 
-    run: "Run"
+    run: Run
     shown: Sequence[str]
     first: Sequence[str]
 
@@ -154,7 +154,7 @@ def judge(
     )
 
 
-def _numbers(result: Comparison) -> dict[str, object]:
+def _numbers(result: Comparison) -> dict[str, Any]:
     return {
         "baseline_value": float(result.baseline_value),
         "new_value": float(result.new_value),

@@ -186,7 +186,9 @@ def resolve(config: pytest.Config) -> Settings:
             explicit.add(option.name)
         values[option.name] = _value(option, given, config.getini(option.dest))
     if values["record"] and values["baseline"]:
-        raise SpecError("--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name")
+        raise SpecError(
+            "--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name"
+        )
     return Settings(
         values=values,
         explicit=frozenset(explicit),

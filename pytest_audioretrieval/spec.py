@@ -101,5 +101,7 @@ def _is_hub(text: str) -> bool:
 def _hub(text: str) -> ModelSpec:
     name, at, revision = text.partition("@")
     if at and not _COMMIT.fullmatch(revision):
-        raise SpecError(f"model {text!r}: revision {revision!r} is no full commit: give 40 hex digits, no branch or tag")
+        raise SpecError(
+            f"model {text!r}: revision {revision!r} is no full commit: give 40 hex digits, no branch or tag"
+        )
     return ModelSpec(text=text, kind="hub", id=name, revision=revision or None)

@@ -30,7 +30,9 @@ def test_vectors_are_finite_and_unit(probe):
 
 def test_vectors_are_not_collapsed(probe):
     spread = 1 - float(np.linalg.norm(probe.alone.mean(axis=0)))
-    assert spread > 0.01, f"clips point the same way: 1 - length of their mean vector is {spread:.4f}, expected above 0.01"
+    assert spread > 0.01, (
+        f"clips point the same way: 1 - length of their mean vector is {spread:.4f}, expected above 0.01"
+    )
 
 
 def test_different_clips_have_different_vectors(probe):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 T = TypeVar("T")
-Batch = TypeVar("Batch", bound=Sequence[object])
-Track = Callable[[Sequence[Batch], str], Iterable[Batch]]
+#: Wraps batches, given with what is done to them, to show progress.
+Track = Callable[..., Iterable[Any]]
 
 #: Vectors a shard holds; an interruption loses less than these.
 SHARD = 64
@@ -32,7 +32,7 @@ def embed_clips(
     identity: ModelIdentity,
     protocol: Protocol,
     store: Store,
-    track: Track[Sequence[Clip]],
+    track: Track,
 ) -> Vectors:
     """Unit vectors of ``clips``, float32 [len(clips), D].
 
@@ -60,7 +60,7 @@ def embed_texts(
     identity: ModelIdentity,
     protocol: Protocol,
     store: Store,
-    track: Track[Sequence[str]],
+    track: Track,
 ) -> Vectors:
     """Unit vectors of ``texts``, float32 [len(texts), D]; see ``embed_clips``. An empty text is a ``DataError``."""
     for position, text in enumerate(texts):
@@ -93,7 +93,7 @@ def _embed(
     store: Store,
     where: str,
     protocol: Protocol,
-    track: Track[Sequence[str]],
+    track: Track,
     what: str,
 ) -> Vectors:
     vectors = store.get(where)
@@ -115,7 +115,8 @@ def _embed(
             # Also on Ctrl-C: what is done is kept.
             if pending:
                 store.put(where, pending, np.stack([vectors[key] for key in pending]))
-    return np.stack([vectors[key] for key in batches.keys])
+    rows: Vectors = np.stack([vectors[key] for key in batches.keys])
+    return rows
 
 
 def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol) -> Vectors:
@@ -123,19 +124,27 @@ def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol
 
     windows = [prepare(clip.read(), protocol, name=clip.id) for clip in batch]
     flat = [window for clip in windows for window in clip]
-    made = [retriever.embed_audio(flat[i : i + protocol.audio_batch], protocol) for i in range(0, len(flat), protocol.audio_batch)]
+    made = [
+        retriever.embed_audio(flat[i : i + protocol.audio_batch], protocol)
+        for i in range(0, len(flat), protocol.audio_batch)
+    ]
     rows = np.concatenate(made)
     if len(rows) == len(batch):
         return rows
     ends = np.cumsum([len(clip) for clip in windows])
     means = np.stack([part.mean(axis=0) for part in np.split(rows.astype(np.float64), ends[:-1])])
-    return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
+    unit: Vectors = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _checked(vectors: Vectors, batch: Sequence[str]) -> Vectors:
     if vectors.shape[:1] != (len(batch),) or vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise ModelError(f"model returned {vectors.dtype} {vectors.shape} for {len(batch)} inputs, expected float32 [n, D]")
+        raise ModelError(
+            f"model returned {vectors.dtype} {vectors.shape} for {len(batch)} inputs, expected float32 [n, D]"
+        )
     norms = np.linalg.norm(vectors, axis=1)
     if not np.isfinite(vectors).all() or np.abs(norms - 1).max() > 1e-5:
-        raise ModelError(f"model returned vectors of norm {norms.min():.6f} to {norms.max():.6f}, expected finite unit vectors")
+        raise ModelError(
+            f"model returned vectors of norm {norms.min():.6f} to {norms.max():.6f}, expected finite unit vectors"
+        )
     return vectors

@@ -14,14 +14,14 @@ def seeded(seed: int) -> Iterator[None]:
     """Seed python, numpy, torch and CUDA (seed: pinned-protocol.md, "Fixtures and protocol"); restore them after."""
     import torch
 
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    python, numpy = random.getstate(), np.random.get_state()
     devices = list(range(torch.cuda.device_count()))
     with torch.random.fork_rng(devices=devices):
         random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002  (the hub processor draws from this one)
+        np.random.seed(seed)
         torch.manual_seed(seed)
         try:
             yield
         finally:
             random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
+            np.random.set_state(numpy)

@@ -87,5 +87,8 @@ class Store:
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
-            warnings.warn(f"{self._folder} does not keep vectors ({error.strerror}): they are embedded anew next time", stacklevel=2)
+            warnings.warn(
+                f"{self._folder} does not keep vectors ({error.strerror}): they are embedded anew next time",
+                stacklevel=2,
+            )
             self._folder = None

@@ -42,7 +42,7 @@ class Clap:
         self._model.to(self.device)
         self._fused = bool(self._model.config.audio_config.enable_fusion)
         positions = self._model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
-        self.text_limit = min(positions, self._tokenizer.model_max_length)
+        self.text_limit: int = min(positions, self._tokenizer.model_max_length)
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
         """Windows of at most 10 s each; under ``window="processor"`` whole clips. See ``Retriever``."""
@@ -117,11 +117,15 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
 def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol) -> None:
     for position, window in enumerate(windows):
         if not isinstance(window, np.ndarray) or window.dtype != np.float32 or window.ndim != 1 or not window.size:
-            raise AudioError(f"window {position}: expected a float32 array [n] that is not empty, found {_shape(window)}")
+            raise AudioError(
+                f"window {position}: expected a float32 array [n] that is not empty, found {_shape(window)}"
+            )
         if not np.isfinite(window).all():
             raise AudioError(f"window {position}: holds samples that are not finite: decode the clip again")
         if protocol.window != "processor" and window.size > longest:
-            raise AudioError(f"window {position}: {window.size} samples, the model reads {longest}: shorten the protocol's window")
+            raise AudioError(
+                f"window {position}: {window.size} samples, the model reads {longest}: shorten the protocol's window"
+            )
 
 
 def _shape(window: object) -> str:
@@ -139,4 +143,5 @@ def _unit(output: Any, count: int) -> Vectors:
     if not np.isfinite(norms).all() or not norms.all():
         row = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))[0])
         raise ModelError(f"input {row} of the batch has a vector that is zero or not finite: check weights and input")
-    return vectors / norms
+    unit: Vectors = vectors / norms
+    return unit

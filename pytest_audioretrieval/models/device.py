@@ -24,7 +24,9 @@ def choose(text: str) -> str:
     if text.startswith("cuda"):
         number, there = int(text.partition(":")[2] or 0), torch.cuda.device_count()
         if number >= there:
-            raise SpecError(f"device {text!r}: torch {torch.__version__} sees {there} CUDA devices: use cpu, or fix the driver")
+            raise SpecError(
+                f"device {text!r}: torch {torch.__version__} sees {there} CUDA devices: use cpu, or fix the driver"
+            )
         return f"cuda:{number}"
     if text == "mps" and not torch.backends.mps.is_available():
         raise SpecError("device 'mps': torch does not see it: use cpu")

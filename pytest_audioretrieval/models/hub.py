@@ -29,11 +29,17 @@ def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path
     try:
         folder = snapshot_download(spec.id, revision=commit, allow_patterns=WANTED, local_files_only=offline)
     except LocalEntryNotFoundError:
-        why = "it is not in the local cache and --retrieval-offline forbids the network" if offline else "the hub was not reached"
+        why = (
+            "it is not in the local cache and --retrieval-offline forbids the network"
+            if offline
+            else "the hub was not reached"
+        )
         raise ModelError(f"{spec.id}@{commit}: {why}: download it once with a network connection") from None
     except (HfHubHTTPError, OSError) as error:
         first = str(error).strip().splitlines()[0]
-        raise ModelError(f"{spec.id}@{commit} could not be downloaded: {first}: check the id, the commit and your access") from None
+        raise ModelError(
+            f"{spec.id}@{commit} could not be downloaded: {first}: check the id, the commit and your access"
+        ) from None
     return Path(folder), commit
 
 
@@ -51,5 +57,7 @@ def _commit(spec: ModelSpec, allow_unpinned: bool) -> str:
         )
     if not allow_unpinned:
         pinned = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"
-        raise PinError(f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same")
+        raise PinError(
+            f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same"
+        )
     return commit

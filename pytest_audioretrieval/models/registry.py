@@ -60,9 +60,13 @@ def deciding_files(folder: Path) -> dict[str, str]:
     """
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no config.json: give a folder written by save_pretrained")
-    found = {p.name: p for p in sorted(folder.iterdir()) if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
+    found = {
+        p.name: p for p in sorted(folder.iterdir()) if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS
+    }
     if not any(name.endswith(".safetensors") for name in found):
-        raise ModelError(f"{folder} holds no .safetensors weights: save the model with safe_serialization=True; pickles are not opened")
+        raise ModelError(
+            f"{folder} holds no .safetensors weights: save the model with safe_serialization=True; pickles are not opened"
+        )
     return {name: sha256_of(path) for name, path in found.items()}
 
 
