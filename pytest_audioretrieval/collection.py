@@ -22,7 +22,7 @@ def claim_bare_model(config: pytest.Config, parser: pytest.Parser, args: list[st
 
     Done after conftests are loaded, because two owners of one option end pytest.
     """
-    known, unknown = parser.parse_known_and_unknown_args([BARE, "x"])
+    unknown = parser.parse_known_and_unknown_args([BARE, "x"])[1]
     if BARE not in unknown:
         if _mentions(args, "retrieval"):
             config.issue_config_time_warning(

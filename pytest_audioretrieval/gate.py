@@ -184,7 +184,7 @@ def _losers(subject: Subject, baseline: Run, gained: npt.NDArray[np.float64]) ->
 def judge_published(
     subject: Subject, metric: Metric, published: float, *, tolerance: float, test: str, model_spec: str, source: str
 ) -> Finding:
-    """Whether a run's value lies within ``tolerance`` of a published figure (seed: pinned-protocol.md, "validation")."""
+    """Whether a value lies within ``tolerance`` of a published one (seed: pinned-protocol.md, "Processor behavior")."""
     value = float(metric(subject.run.columns).mean())
     difference = (value - published) * (1 if metric.higher_is_better else -1)
     holds = abs(value - published) <= check_margin(tolerance)

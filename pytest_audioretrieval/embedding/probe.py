@@ -63,7 +63,7 @@ class Probe:
     def crowded(self) -> Vectors:
         """In batches of 8, each with a clip of 12 s among them."""
         step = BATCH - 1
-        mixed = [self.clips[i : i + step] + (_long(self.clips[i]),) for i in range(0, len(self.clips), step)]
+        mixed = [(*self.clips[i : i + step], _long(self.clips[i])) for i in range(0, len(self.clips), step)]
         made = [self._embed(batch, batch=BATCH)[:-1] for batch in mixed]
         return np.concatenate(made)
 

@@ -134,7 +134,7 @@ def _shape(window: object) -> str:
 
 
 def _unit(output: Any, count: int) -> Vectors:
-    """L2-normalised float32 rows of what a ``get_*_features`` returned: a tensor before transformers 5, an output after."""
+    """L2-normalised float32 rows of ``get_*_features``: it returns a tensor before transformers 5, an output after."""
     pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
     vectors: Vectors = pooled.float().cpu().numpy()
     if vectors.shape[0] != count or vectors.ndim != 2:

@@ -53,7 +53,7 @@ def _commit(spec: ModelSpec, allow_unpinned: bool) -> str:
         near = pins.nearest(spec.id)
         hint = f" (pinned are {', '.join(near)})" if near else ""
         raise PinError(
-            f"{spec.id} is not pinned{hint}: name its commit, {spec.id}@<40 hex digits>, with --retrieval-allow-unpinned"
+            f"{spec.id} is not pinned{hint}: name a commit, {spec.id}@<40 hex digits>, and --retrieval-allow-unpinned"
         )
     if not allow_unpinned:
         pinned = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"

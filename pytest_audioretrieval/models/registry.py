@@ -65,7 +65,7 @@ def deciding_files(folder: Path) -> dict[str, str]:
     }
     if not any(name.endswith(".safetensors") for name in found):
         raise ModelError(
-            f"{folder} holds no .safetensors weights: save the model with safe_serialization=True; pickles are not opened"
+            f"{folder} holds no .safetensors weights: save it with safe_serialization=True, pickles are not opened"
         )
     return {name: sha256_of(path) for name, path in found.items()}
 

@@ -70,7 +70,7 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
     if finding.verdict == "regressed":
-        yield f"next: find what changed (weights, libraries, audio above); every query: {command} --retrieval-json out.json"
+        yield f"next: find what changed (weights, libraries, audio); all figures: {command} --retrieval-json out.json"
     else:
         yield "next: ask for a margin these data can certify, or add clips until the interval fits"
     if finding.baseline == finding.model:

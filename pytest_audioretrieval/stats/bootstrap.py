@@ -25,7 +25,7 @@ there every cluster changes, R / D is small, and the worst cluster seen decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,16 +70,12 @@ class Bounds:
 
 
 def resample(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Resamples:
-    """Draw cluster weights and total differences ``sums`` [E, C] and ``sizes`` [C] under them."""
-    columns = np.vstack((sums, sizes))
-    totals = np.empty((len(columns), resamples))
-    extra = np.empty(resamples)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    for rows in _blocks(resamples, len(sizes) + 1):
-        weights = rng.standard_exponential((rows.stop - rows.start, len(sizes) + 1))
-        totals[:, rows] = columns @ weights[:, :-1].T
-        extra[rows] = weights[:, -1]
-    return Resamples(totals[:-1], totals[-1], extra, float(sizes.mean()))
+    """Draw cluster weights, and total the differences ``sums`` [E, C] and the queries ``sizes`` [C] under them."""
+    rng = _generator(seed)
+    columns = np.pad(np.vstack((sums, sizes)), ((0, 1), (0, 1)))
+    columns[-1, -1] = 1
+    totals = _totals(columns, resamples, lambda rows: rng.standard_exponential((rows, columns.shape[1])))
+    return Resamples(totals[:-2], totals[-2], totals[-1], float(sizes.mean()))
 
 
 def worst_loss(sums: Floats, sizes: Floats, span: Floats) -> Floats:
@@ -115,24 +111,36 @@ def bounds(drawn: Resamples, sums: Floats, sizes: Floats, span: Floats, confiden
     return Bounds(low, -lower_bound(-upper, confidence), (no_loss + 1) / (upper.shape[1] + 1))
 
 
+def plain_means(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:
+    """Mean differences [E, B] over clusters drawn with replacement, from ``sums`` [E, C] and ``sizes`` [C]."""
+    rng, clusters = _generator(seed), len(sizes)
+
+    def times_drawn(rows: int) -> Floats:
+        drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
+        return np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+
+    totals = _totals(np.vstack((sums, sizes)), resamples, times_drawn)
+    return np.asarray(totals[:-1] / totals[-1])
+
+
 def plain_interval(sums: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Two-sided 95 % percentile interval [E] over clusters drawn with replacement (pinned-protocol.md, "Results").
+    """Two-sided 95 % percentile interval [E] of 2,000 resamples (pinned-protocol.md, "Results").
 
     Printed beside the bounds and never judged by: see the module's text.
     """
-    clusters = len(sizes)
-    columns = np.vstack((sums, sizes))
-    totals = np.empty((len(columns), PLAIN_RESAMPLES))
-    rng = np.random.Generator(np.random.PCG64(seed))
-    for rows in _blocks(PLAIN_RESAMPLES, clusters):
-        count = rows.stop - rows.start
-        drawn = rng.integers(0, clusters, (count, clusters)) + clusters * np.arange(count)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=count * clusters).reshape(count, clusters)
-        totals[:, rows] = columns @ times.T.astype(np.float64)
-    means = totals[:-1] / totals[-1]
+    means = plain_means(sums, sizes, PLAIN_RESAMPLES, seed)
     return np.quantile(means, 0.025, axis=1), -np.quantile(-means, 0.025, axis=1)
 
 
-def _blocks(rows: int, columns: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // columns)
-    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _totals(columns: Floats, resamples: int, draw: Callable[[int], Floats]) -> Floats:
+    """``columns`` [K, C] totalled under ``resamples`` rows of weights, [K, B], a block of rows at a time."""
+    totals = np.empty((len(columns), resamples))
+    step = max(1, _BLOCK // columns.shape[1])
+    for start in range(0, resamples, step):
+        rows = slice(start, min(start + step, resamples))
+        totals[:, rows] = columns @ draw(rows.stop - rows.start).T
+    return totals

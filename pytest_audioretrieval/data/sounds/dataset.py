@@ -100,7 +100,8 @@ def _read(clip: recipe.Composition, *, alone: bool = False) -> Waveform:
     from pytest_audioretrieval.audio.types import Waveform
 
     samples = recording(clip[0][0]) if alone else mix(clip)
-    return Waveform(samples=(samples.astype(np.float32) / 32_768)[:, None], rate=recipe.RATE)
+    scaled = np.divide(samples, 32_768, dtype=np.float32)
+    return Waveform(samples=scaled[:, None], rate=recipe.RATE)
 
 
 def _pinned(dataset: Dataset, pinned: str) -> Dataset:

@@ -1,0 +1,65 @@
+"""What the plugin adds to pytest, and what a gate costs cold and warm.
+
+Every figure is taken several times in alternation with its reference in one run; the smallest of each counts,
+because noise only ever adds.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+MODEL = "builtin/tiny-clap-fused"
+PYTEST = [sys.executable, "-m", "pytest", "-q"]
+OTHERS = ["-p", "no:hypothesispytest", "-p", "no:benchmark", "-p", "no:xdist", "-p", "no:anyio"]
+ROUNDS = 15
+IMPORTED = """
+import sys, pytest
+code = pytest.main({arguments!r})
+print("imported:", *(m for m in ("numpy", "scipy", "scipy.stats", "torch", "transformers") if m in sys.modules))
+sys.exit(code)
+"""
+
+
+def seconds(command: list[str], folder: Path) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def plugin_load(folder: Path) -> None:
+    """``pytest --collect-only`` on one trivial test, with and without the plugin."""
+    (folder / "test_trivial.py").write_text("def test_nothing():\n    pass\n")
+    bare = [*PYTEST, "--collect-only", *OTHERS, "-p", "no:audioretrieval"]
+    ours = [*PYTEST, "--collect-only", *OTHERS]
+    pairs = [(seconds(bare, folder), seconds(ours, folder)) for _ in range(ROUNDS)]
+    without, with_plugin = (min(column) for column in zip(*pairs, strict=True))
+    added = (with_plugin - without) * 1000
+    print(f"plugin load: {with_plugin / without:.3f} of bare pytest ({added:+.1f} ms on {without * 1000:.0f} ms)")
+    print(f"  {imported(['--collect-only', '-q', *OTHERS], folder)}")
+
+
+def gate(folder: Path) -> None:
+    """The gate of the built-in checkpoint, cold once and warm, against bare pytest."""
+    command = [*PYTEST, "--model", MODEL]
+    cold = seconds(command, folder)
+    warm = min(seconds(command, folder) for _ in range(3))
+    clips = 536
+    print(f"cold gate: {cold:.1f} s, {cold / clips:.3f} s a clip; {cold / warm:.1f} times the warm one ({warm:.2f} s)")
+    print(f"  warm: {imported(['-q', '--model', MODEL], folder)}")
+
+
+def imported(arguments: list[str], folder: Path) -> str:
+    code = IMPORTED.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as empty:
+        plugin_load(Path(empty))
+    with tempfile.TemporaryDirectory() as empty:
+        gate(Path(empty))
