@@ -29,9 +29,9 @@ class RetrievalWarning(UserWarning):
 
 
 def _session(request: pytest.FixtureRequest) -> RetrievalSession:
-    from pytest_audioretrieval.plugin import SESSION
+    from pytest_audioretrieval.plugin import session_of
 
-    return request.config.stash[SESSION]
+    return session_of(request.config)
 
 
 @pytest.fixture(scope="session")

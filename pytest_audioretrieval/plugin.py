@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,10 +19,11 @@ from pytest_audioretrieval.fixtures import (  # noqa: F401  (pytest finds fixtur
     retrieval,
     retriever,
 )
-from pytest_audioretrieval.report.collect import Collector
-from pytest_audioretrieval.session import RetrievalSession
 
-SESSION = pytest.StashKey[RetrievalSession]()
+if TYPE_CHECKING:
+    from pytest_audioretrieval.session import RetrievalSession
+
+SESSION: pytest.StashKey[RetrievalSession] = pytest.StashKey()
 
 MARKER = (
     "retrieval(models, datasets, directions, baseline): run once per model x dataset x direction; "
@@ -45,12 +46,24 @@ def pytest_load_initial_conftests(
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
-    try:
-        config.stash[SESSION] = RetrievalSession(config)
-    except RetrievalError as error:
-        raise pytest.UsageError(str(error)) from None
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
+    # An xdist controller collects nothing itself, yet reports come to it.
+    if settings.mentioned(config) or config.getoption("dist", "no") != "no":
+        session_of(config)
+
+
+def session_of(config: pytest.Config) -> RetrievalSession:
+    """The state of this run, made on first use: a run without retrieval tests pays nothing for it."""
+    if SESSION not in config.stash:
+        from pytest_audioretrieval.report.collect import Collector
+        from pytest_audioretrieval.session import RetrievalSession
+
+        try:
+            config.stash[SESSION] = RetrievalSession(config)
+        except RetrievalError as error:
+            raise pytest.UsageError(str(error)) from None
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
+    return config.stash[SESSION]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,7 +76,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "retrieval" not in metafunc.fixturenames:
         return
     try:
-        collection.parametrize(metafunc, metafunc.config.stash[SESSION])
+        collection.parametrize(metafunc, session_of(metafunc.config))
     except RetrievalError as error:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
 

@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_type_hints
 
 from pytest_audioretrieval.errors import SpecError
-
-SEED = 20261028
+from pytest_audioretrieval.seed import SEED
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class RetrievalSession:
 
     @cached_property
     def protocol(self) -> protocol.Protocol:
-        return protocol.named(self.settings["protocol"], protocol.parse_custom(list(self.settings.protocol_lines)))
+        return protocol.named(self.settings["protocol"], protocol.parse_custom(self.settings.protocol_lines))
 
     @cached_property
     def shelf(self) -> Shelf:

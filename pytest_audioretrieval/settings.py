@@ -5,13 +5,11 @@ Precedence: marker or call argument, then command line, then ini, then default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.protocol import SEED
+from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
     import pytest
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "builtin/tiny-clap-fused"
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One ``--retrieval-NAME`` with its ini twin ``retrieval_NAME``.
 
     Attributes:
@@ -142,22 +139,22 @@ OPTIONS: tuple[Option, ...] = (
 PROTOCOLS_INI = "retrieval_protocols"
 
 
-@dataclass(frozen=True)
 class Settings:
-    """The options of one pytest run, resolved.
+    """The options of one pytest run, resolved; ``settings["device"]`` is the value of ``--retrieval-device``.
 
     Attributes:
         explicit: names of the options given on the command line.
+        protocol_lines: ini ``retrieval_protocols``.
     """
 
-    values: dict[str, Any] = field(repr=False)
-    explicit: frozenset[str] = frozenset()
-    protocol_lines: Sequence[str] = ()
-    rootpath: Path = Path()
-    invocation_dir: Path = Path()
+    def __init__(self, config: pytest.Config, values: dict[str, Any], explicit: frozenset[str]) -> None:
+        self._values, self.explicit = values, explicit
+        self.protocol_lines: list[str] = config.getini(PROTOCOLS_INI)
+        self.rootpath = config.rootpath
+        self.invocation_dir = config.invocation_params.dir
 
     def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+        return self._values[name]
 
 
 def register(parser: pytest.Parser) -> None:
@@ -176,6 +173,11 @@ def register(parser: pytest.Parser) -> None:
     parser.addini(PROTOCOLS_INI, "own protocols, a line each: 'name: base=short-clip seconds=7 ...'", type="linelist")
 
 
+def mentioned(config: pytest.Config) -> bool:
+    """Whether the command line names any of the options."""
+    return any(config.getoption(option.dest, None) is not None for option in OPTIONS)
+
+
 def resolve(config: pytest.Config) -> Settings:
     """Read command line and ini file; a wrong value raises ``SpecError`` naming the option."""
     values: dict[str, Any] = {}
@@ -189,13 +191,7 @@ def resolve(config: pytest.Config) -> Settings:
         raise SpecError(
             "--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name"
         )
-    return Settings(
-        values=values,
-        explicit=frozenset(explicit),
-        protocol_lines=config.getini(PROTOCOLS_INI),
-        rootpath=config.rootpath,
-        invocation_dir=config.invocation_params.dir,
-    )
+    return Settings(config, values, frozenset(explicit))
 
 
 def _value(option: Option, given: Any, ini: Any) -> Any:
