@@ -1,0 +1,91 @@
+"""The README does what it says: its commands run, and print what is shown."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BUILTIN = ROOT / "pytest_audioretrieval/models/builtin"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+
+
+def commands() -> list[str]:
+    return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty project with what the README supposes: a checkpoint of one's own and a folder of clips."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(BUILTIN / "tiny-clap-fused", folder / "my-checkpoint")
+    clips = folder / "doorbells/clips"
+    clips.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    lines = [blocks("json")[0].strip()]
+    soundfile.write(clips / "ding.wav", rng.uniform(-0.5, 0.5, 24_000), 48_000)
+    for name in ("dong", "buzz"):
+        soundfile.write(clips / f"{name}.wav", rng.uniform(-0.5, 0.5, 24_000), 48_000)
+        lines.append(f'{{"audio": "clips/{name}.wav", "captions": ["a {name}"]}}')
+    (folder / "doorbells/dataset.toml").write_text(blocks("toml")[0])
+    (folder / "doorbells/captions.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "test_mine.py").write_text(blocks("python")[0])
+    return folder
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = command.replace("pytest ", "", 1).split()
+    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, capture_output=True, text=True)
+
+
+def table(text: str) -> list[str]:
+    """The rows of a verdict table, without decoration."""
+    rows = (re.sub(r"\s+", " ", line).strip() for line in text.splitlines())
+    return [row for row in rows if re.match(r"(R@|map@|margin )", row) and "[" in row]
+
+
+def test_make_targets_exist() -> None:
+    makes = [command.split()[1] for command in commands() if command.startswith("make ")]
+    assert makes == ["gate", "test"]
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}: " in makefile for target in makes)
+
+
+def test_every_pytest_command_does_what_is_shown(project: Path) -> None:
+    """One cache for all of them, so each clip is embedded once a checkpoint."""
+    asked = [command for command in commands() if command.startswith("pytest ")]
+    assert len(asked) == 6
+    shown = {block.splitlines()[0][2:]: block for block in blocks("console")}
+    for command in asked:
+        done = run(command, project)
+        output = done.stdout + done.stderr
+        expected = 1 if "regressed" in command else 0
+        assert done.returncode == expected, f"{command}: exit {done.returncode}\n{output}"
+        assert ("recorded" in output) == ("--retrieval-record" in command)
+        rows = table(shown.get(command, ""))
+        assert [row for row in rows if row not in table(output)] == [], f"{command}: README shows other figures\n{output}"
+
+
+def test_the_gate_shown_is_the_gate(project: Path) -> None:
+    done = run("pytest --model builtin/tiny-clap-fused", project)
+    gate = next(block for block in blocks("console") if block.startswith("$ make gate"))
+    assert done.returncode == 0, done.stdout
+    assert table(gate) == table(done.stdout)
+    assert len(table(gate)) == 10
+
+
+def test_the_suite_in_the_readme_runs(project: Path) -> None:
+    done = run("pytest --model builtin/tiny-clap-fused test_mine.py", project)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
