@@ -29,3 +29,8 @@ class BaselineError(RetrievalError):
 
 class SpecError(RetrievalError):
     """An option, marker or argument whose value is not one of those allowed."""
+
+
+def one_line(error: BaseException) -> str:
+    """The first line of a foreign error that says something, else the name of its kind."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_audioretrieval.errors import PinError
+from pytest_audioretrieval.errors import PinError, one_line
 from pytest_audioretrieval.shipped import shipped
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -67,7 +67,9 @@ def load_pins(path: Path | None = None) -> Pins:
         json.loads(text, object_pairs_hook=_unique)
         pins = msgspec.json.decode(text, type=Pins)
     except (OSError, ValueError, msgspec.DecodeError) as error:
-        raise PinError(f"{path}: no readable pins: {error}") from None
+        raise PinError(
+            f"{path}: no readable pins: {one_line(error)}: restore the file or reinstall the package"
+        ) from None
     for name, pin in (*pins.models.items(), *pins.datasets.items()):
         if not name.startswith("builtin/") and pin.revision is not None and not _COMMIT.fullmatch(pin.revision):
             raise PinError(f"{path}: revision of {name!r} is {pin.revision!r}, expected 40 hex digits or null")

@@ -22,7 +22,8 @@ class Protocol:
         channels: ``"mean"``: channels are averaged before resampling.
         resampler: ``"soxr_hq"``; output length is ``round(n * sample_rate / rate)``.
         window: ``"first"`` keeps the first ``seconds``; ``"tiles"`` covers the clip with windows of
-            ``seconds`` one after another and averages their vectors; ``"processor"`` leaves it to the processor.
+            ``seconds`` one after another and averages their vectors, weighted by length; ``"processor"`` leaves it to
+            the processor.
         seconds: length of a window.
         dtype: of the model's weights and arithmetic.
         audio_batch: clips per forward pass.
@@ -67,7 +68,7 @@ class Protocol:
 
 NAMED: dict[str, Protocol] = {
     "short-clip": Protocol(),
-    "processor-native": Protocol(name="processor-native", window="processor", is_longer="processor"),
+    "processor-native": Protocol(name="processor-native", window="processor", is_longer="processor", audio_batch=8),
     "full-clip": Protocol(name="full-clip", window="tiles"),
 }
 
@@ -125,6 +126,8 @@ def _convert(name: str, key: str, text: str, hint: Any) -> Any:
         value = hint(text)
     except ValueError:
         raise SpecError(f"protocol {name!r}: {key}={text!r} is no {hint.__name__}") from None
+    if key == "seed" and not 0 <= value < 2**32:
+        raise SpecError(f"protocol {name!r}: seed={text!r} must be between 0 and {2**32 - 1}")
     if key != "seed" and not value > 0:
         raise SpecError(f"protocol {name!r}: {key}={text!r} must be above 0")
     return value

@@ -53,6 +53,8 @@ def parse(text: str) -> ModelSpec:
     Raises:
         SpecError: none of the forms; says which were tried, and the nearest built-in name.
     """
+    if not text:
+        raise SpecError(f"model '' is empty: built in are {', '.join(builtin_names())}")
     if text.startswith("builtin/"):
         return _builtin(text)
     if text.startswith(("./", "../", "/", "~")) or (not _is_hub(text) and ":" not in text and Path(text).is_dir()):
@@ -88,10 +90,13 @@ def _builtin(text: str) -> ModelSpec:
 
 
 def _folder(text: str) -> ModelSpec:
-    path = Path(text).expanduser().absolute()
+    try:
+        path = Path(text).expanduser().resolve()
+    except RuntimeError:  # no such user
+        path = Path(text)
     if not path.is_dir():
         raise SpecError(f"model folder {text!r} does not exist: give a folder written by save_pretrained")
-    return ModelSpec(text=text, kind="folder", id=path.resolve().name, path=path)
+    return ModelSpec(text=text, kind="folder", id=path.name, path=path)
 
 
 def _is_hub(text: str) -> bool:

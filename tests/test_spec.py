@@ -1,0 +1,90 @@
+"""What --model understands, and what it says of everything else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.spec import ModelSpec, parse
+
+COMMIT = "365dea6ef167def6676140ed93bbc43f84dabb28"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name", "revision", "slug"),
+    [
+        ("laion/clap-htsat-fused", "hub", "laion/clap-htsat-fused", None, "laion--clap-htsat-fused"),
+        (f"laion/clap-htsat-fused@{COMMIT}", "hub", "laion/clap-htsat-fused", COMMIT, "laion--clap-htsat-fused"),
+        ("builtin/tiny-clap-fused", "builtin", "builtin/tiny-clap-fused", None, "builtin--tiny-clap-fused"),
+        ("my.pkg:make", "factory", "my.pkg:make", None, "my.pkg--make"),
+        ("msclap:2023", "factory", "msclap:2023", None, "msclap--2023"),
+    ],
+)
+def test_each_form(text: str, kind: str, name: str, revision: str | None, slug: str) -> None:
+    found = parse(text)
+    assert (found.text, found.kind, found.id, found.revision, found.slug) == (text, kind, name, revision, slug)
+
+
+def test_a_registered_backend_is_no_factory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_audioretrieval.models.registry.backends", lambda: {"msclap": None})
+    assert parse("msclap:2023").kind == "backend"
+    assert parse("other:2023").kind == "factory"
+
+
+@pytest.mark.parametrize("text", ["./ckpt", "ckpt", "{here}/ckpt", "~/ckpt", "../{name}/ckpt", "./owner/../ckpt/"])
+def test_a_folder_is_called_by_its_last_name(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ckpt").mkdir()
+    (tmp_path / "owner").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = parse(text.format(here=tmp_path, name=tmp_path.name))
+    assert (found.kind, found.id, found.path) == ("folder", "ckpt", (tmp_path / "ckpt").resolve())
+
+
+def test_owner_name_is_the_hub_unless_written_as_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "laion" / "clap").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert parse("laion/clap").kind == "hub"
+    assert parse("./laion/clap").kind == "folder"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "built in are"),
+        ("tiny-clap-fused", "did you mean 'builtin/tiny-clap-fused'?"),
+        ("builtin/tiny-clap-fussed", "did you mean 'builtin/tiny-clap-fused'?"),
+        ("builtin/", "no built-in model ''"),
+        ("builtin/../builtin/tiny-clap-fused", "no built-in model '../builtin/tiny-clap-fused'"),
+        ("./nowhere", "model folder './nowhere' does not exist"),
+        ("~nobody-of-that-name/ckpt", "does not exist"),
+        ("laion/clap@main", "revision 'main' is no full commit: give 40 hex digits"),
+        ("laion/clap@365dea6", "revision '365dea6' is no full commit"),
+        (f"laion/clap@{COMMIT.upper()}", "is no full commit"),
+        ("laion/clap@", "revision '' is no full commit"),
+        ("laion/../clap", "is no hub id"),
+        ("a/b/c", "is no hub id"),
+        ("laion", "no BACKEND:NAME and no module:factory"),
+        ("module:", "no BACKEND:NAME and no module:factory"),
+        (":factory", "no BACKEND:NAME and no module:factory"),
+    ],
+)
+def test_anything_else_is_one_line_that_helps(
+    text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text(min_size=1))
+def test_a_slug_is_a_file_name(name: str) -> None:
+    slug = ModelSpec(text=name, kind="hub", id=f"owner/{name}").slug
+    assert slug.startswith("owner--")
+    assert not set(slug) & set('/\\:*?"<>|\0\n ')

@@ -1,0 +1,61 @@
+"""A random CLAP folder small enough to be made anew in every test run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def build_tiny_clap(folder: Path, *, fused: bool = True, seed: int = 0) -> Path:
+    """Write a random ``ClapModel`` with its ``ClapProcessor`` to ``folder`` and return it.
+
+    The front-end is that of the laion checkpoints (48 kHz, 64 mel bins, 10 s); a token is a printable ASCII character.
+    """
+    import torch
+    from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, RobertaTokenizer, logging
+
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    letters = [*map(chr, range(33, 127)), "\u0120"]  # byte-level BPE writes a space as U+0120
+    words = RobertaTokenizer(
+        vocab={token: position for position, token in enumerate(special + letters)}, merges=[], model_max_length=512
+    )
+    config = ClapConfig(text_config=_text(len(words)), audio_config=_audio(fused), projection_dim=12)
+    logging.disable_progress_bar()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            ClapModel(config).save_pretrained(folder)
+    finally:
+        logging.enable_progress_bar()
+    front = ClapFeatureExtractor(truncation="fusion" if fused else "rand_trunc", frequency_min=50)
+    ClapProcessor(feature_extractor=front, tokenizer=words).save_pretrained(folder)
+    return folder
+
+
+def _text(vocabulary: int) -> dict[str, object]:
+    return {
+        "vocab_size": vocabulary,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 514,
+        "type_vocab_size": 1,
+        "pad_token_id": 1,
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+    }
+
+
+def _audio(fused: bool) -> dict[str, object]:
+    return {
+        "patch_size": 8,
+        "patch_stride": [8, 8],
+        "patch_embeds_hidden_size": 8,
+        "hidden_size": 16,
+        "depths": [1, 1],
+        "num_attention_heads": [1, 2],
+        "num_hidden_layers": 2,
+        "num_classes": 2,
+        "enable_fusion": fused,
+        "fusion_type": "aff_2d" if fused else None,
+    }
