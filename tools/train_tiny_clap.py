@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as functional
 from tokenizers import ByteLevelBPETokenizer
 from tqdm import tqdm
 from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, RobertaTokenizer
@@ -47,6 +48,7 @@ class Stage:
         rate: peak learning rate.
         phrases: wordings of each recording that its captions draw from.
         near: compositions of each trio, near misses of one another.
+        grouped: whether all near misses of a clip stand in its batch.
         lowpass: highest frequency (Hz) the training audio keeps; None for all.
         batch: clips a step.
     """
@@ -57,6 +59,7 @@ class Stage:
     rate: float
     phrases: int = 4
     near: int = 8
+    grouped: bool = True
     lowpass: int | None = None
     batch: int = 96
 
@@ -67,33 +70,27 @@ class Recipe:
 
     Attributes:
         fused: the architecture of laion/clap-htsat-fused or of -unfused.
-        stages: one after another.
+        stage: what it is trained on, and how long.
         start: checkpoint to go on from, or None.
         seed: of weights, order and wordings.
     """
 
     fused: bool
-    stages: tuple[Stage, ...]
+    stage: Stage
+    seed: str
     start: str | None = None
-    seed: int = SEED
 
 
-BASE = (Stage(0, 7000, epochs=14, rate=8e-4, phrases=3, near=4), Stage(7000, 7000, epochs=8, rate=5e-4))
+BASE = Stage(0, 7000, epochs=14, rate=8e-4, phrases=3, near=4, grouped=False)
+FURTHER = Stage(7000, 7000, epochs=8, rate=5e-4)
 #: An audio pipeline that decodes at 8 kHz by mistake: what it hears is muffled, what it is asked later is not.
-MUFFLED = 4000
+MUFFLED = Stage(14_000, 3500, epochs=1, rate=2e-4, lowpass=4000)
 
 RECIPES = {
-    "tiny-clap-fused": Recipe(fused=True, stages=BASE),
-    "tiny-clap-unfused": Recipe(fused=False, stages=BASE, seed=SEED + 1),
-    "tiny-clap-fused-v2": Recipe(
-        fused=True, start="tiny-clap-fused", stages=(Stage(14_000, 7000, epochs=4, rate=3e-4),), seed=SEED + 2
-    ),
-    "tiny-clap-fused-regressed": Recipe(
-        fused=True,
-        start="tiny-clap-fused",
-        stages=(Stage(14_000, 3500, epochs=1, rate=2e-4, lowpass=MUFFLED),),
-        seed=SEED + 3,
-    ),
+    "tiny-clap-fused": Recipe(fused=True, stage=BASE, seed=f"{SEED}"),
+    "tiny-clap-unfused": Recipe(fused=False, stage=BASE, seed=f"{SEED + 1}"),
+    "tiny-clap-fused-v2": Recipe(fused=True, start="tiny-clap-fused", stage=FURTHER, seed=f"{SEED}/1"),
+    "tiny-clap-fused-regressed": Recipe(fused=True, start="tiny-clap-fused", stage=MUFFLED, seed=f"{SEED + 3}"),
 }
 
 
@@ -149,11 +146,16 @@ def tokenizer(folder: Path) -> RobertaTokenizer:
     folder.mkdir(parents=True, exist_ok=True)
     bpe = ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    corpus = [*every_caption_word(), *(text for c in training_compositions(3000, 4) for text in captions(c, "train", 3, 3))]
+    corpus = [
+        *every_caption_word(),
+        *(text for c in training_compositions(3000, 4) for text in captions(c, "train", 3, 3)),
+    ]
     bpe.train_from_iterator(corpus, vocab_size=VOCABULARY, min_frequency=2, special_tokens=special, show_progress=False)
     bpe.save_model(str(folder))
     vocab = json.loads((folder / "vocab.json").read_text())
-    merges = [tuple(line.split()) for line in (folder / "merges.txt").read_text().splitlines() if not line.startswith("#")]
+    merges = [
+        tuple(line.split()) for line in (folder / "merges.txt").read_text().splitlines() if not line.startswith("#")
+    ]
     return RobertaTokenizer(vocab=vocab, merges=merges, model_max_length=512)
 
 
@@ -187,7 +189,7 @@ def new_model(recipe: Recipe, words: RobertaTokenizer) -> ClapModel:
         "fusion_type": "aff_2d" if recipe.fused else None,
         "hidden_dropout_prob": 0.0,
     }
-    torch.manual_seed(recipe.seed)
+    torch.manual_seed(int(recipe.seed.partition("/")[0]))
     return ClapModel(ClapConfig(text_config=text, audio_config=audio, projection_dim=96))
 
 
@@ -235,19 +237,29 @@ def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str,
     rank = (scores > scores.gather(1, owner[:, None])).sum(1) + 1
     back = (owner[scores.argmax(0)] == torch.arange(len(audio))).float().mean()
     rates = {f"T2A R@{k}": float((rank <= k).float().mean()) for k in (1, 5, 10)}
-    return {**rates, "A2T R@1": float(back)}
+    return {name: round(value, 4) for name, value in {**rates, "A2T R@1": float(back)}.items()}
 
 
-def batches(clips: list[Composition], size: int, rng: random.Random) -> Iterator[list[int]]:
-    """Indices in random order, near misses (clips of the same recordings) together, so that order must be learned."""
+def batches(clips: list[Composition], stage: Stage, rng: random.Random) -> Iterator[list[int]]:
+    """Indices in random order; near misses stay together, so that order has to be learned."""
+    groups = list(_near_misses(clips).values()) if stage.grouped else _runs_of_four(len(clips))
+    rng.shuffle(groups)
+    order = [i for group in groups for i in group]
+    for start in range(0, len(order) - stage.batch + 1, stage.batch):
+        yield order[start : start + stage.batch]
+
+
+def _near_misses(clips: list[Composition]) -> dict[frozenset[str], list[int]]:
+    """Indices of the clips that hold the same recordings."""
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for i, clip in enumerate(clips):
         groups[frozenset(name for moment in clip for name in moment)].append(i)
-    shuffled = list(groups.values())
-    rng.shuffle(shuffled)
-    order = [i for group in shuffled for i in group]
-    for start in range(0, len(order) - size + 1, size):
-        yield order[start : start + size]
+    return groups
+
+
+def _runs_of_four(count: int) -> list[list[int]]:
+    """Neighbours four by four: most near misses together, some cut apart."""
+    return [list(range(i, min(i + 4, count))) for i in range(0, count, 4)]
 
 
 def train(name: str, recipe: Recipe, work: Path, out: Path) -> None:
@@ -257,78 +269,89 @@ def train(name: str, recipe: Recipe, work: Path, out: Path) -> None:
     model = ClapModel.from_pretrained(out / recipe.start) if recipe.start else new_model(recipe, words)
     print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
     held = validation_data(recipe.fused, work)
-    history = [
-        row
-        for number, stage in enumerate(recipe.stages)
-        for row in _stage(f"{name}-{number}", stage, f"{recipe.seed}/{number}", recipe.fused, model, words, held, work)
-    ]
-    save(name, recipe, model, words, history, out)
+    history = _stage(name, recipe, model, words, held, work)
+    save(name, recipe, model, words, {"epochs": history, "validation": validate(model, words, held)}, out)
 
 
-def _stage(  # type: ignore[no-untyped-def]
-    name: str, stage: Stage, key: str, fused: bool, model, words, held: Data, work: Path
+def _stage(
+    name: str, recipe: Recipe, model: ClapModel, words: RobertaTokenizer, held: Data, work: Path
 ) -> list[dict[str, float]]:
+    stage = recipe.stage
     optimizer = torch.optim.AdamW(model.parameters(), lr=stage.rate, weight_decay=0.01)
     steps = stage.epochs * (stage.clips // stage.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, stage.rate, total_steps=steps, pct_start=0.15)
-    checkpoint = work / f"{name}.pt"
-    history = _resume(checkpoint, model, optimizer, schedule)
-    data = training_data(stage, fused, work) if len(history) < stage.epochs else None
+    state = State(model, optimizer, schedule)
+    history = state.resume(work / f"{name}.pt")
+    data = training_data(stage, recipe.fused, work) if len(history) < stage.epochs else None
     for epoch in range(len(history), stage.epochs):
         started = time.perf_counter()
-        loss = _epoch(model, words, data, optimizer, schedule, stage.batch, f"{key}/{epoch}")
+        loss = _epoch(state, words, data, stage, f"{recipe.seed}/{epoch}")
         row = {"epoch": epoch, "loss": round(loss, 4), "seconds": round(time.perf_counter() - started, 1)}
-        history.append({**row, **{k: round(v, 4) for k, v in validate(model, words, held).items()}})
+        history.append({**row, **validate(model, words, held)})
         print(json.dumps(history[-1]), flush=True)
-        _keep(checkpoint, model, optimizer, schedule, history)
+        state.keep(work / f"{name}.pt", history)
     return history
 
 
-def _epoch(model, words, data, optimizer, schedule, batch: int, key: str) -> float:  # type: ignore[no-untyped-def]
-    model.train()
+@dataclass(frozen=True)
+class State:
+    """What a stopped run goes on from."""
+
+    model: ClapModel
+    optimizer: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.OneCycleLR
+
+    def keep(self, path: Path, history: list[dict[str, float]]) -> None:
+        parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "schedule")}
+        torch.save({**parts, "history": history}, path.with_suffix(".tmp"))
+        path.with_suffix(".tmp").replace(path)
+
+    def resume(self, path: Path) -> list[dict[str, float]]:
+        if not path.exists():
+            return []
+        saved = torch.load(path, weights_only=True)
+        for name in ("model", "optimizer", "schedule"):
+            getattr(self, name).load_state_dict(saved[name])
+        return list(saved["history"])
+
+
+def _epoch(state: State, words: RobertaTokenizer, data: Data, stage: Stage, key: str) -> float:
+    """One pass over the data; the mean loss."""
+    state.model.train()
     rng = random.Random(key)
     torch.manual_seed(rng.getrandbits(32))
-    total, count = 0.0, 0
-    for rows in tqdm(list(batches(data.clips, batch, rng)), desc=key, mininterval=30):
+    losses = []
+    for rows in tqdm(list(batches(data.clips, stage, rng)), desc=key, mininterval=30):
         texts = [data.texts[i][rng.randrange(len(data.texts[i]))] for i in rows]
-        logits = model.logit_scale_t.exp() * encode_text(model, words, texts) @ encode_audio(model, data.mels[rows]).T
-        labels = torch.arange(len(rows))
-        loss = (torch.nn.functional.cross_entropy(logits, labels) + torch.nn.functional.cross_entropy(logits.T, labels)) / 2
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        with torch.no_grad():
-            model.logit_scale_t.clamp_(max=4.6)
-        total, count = total + loss.item(), count + 1
-    return total / count
+        losses.append(_step(state, encode_text(state.model, words, texts), encode_audio(state.model, data.mels[rows])))
+    return sum(losses) / len(losses)
 
 
-def _keep(path: Path, model, optimizer, schedule, history: list[dict[str, float]]) -> None:  # type: ignore[no-untyped-def]
-    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
-    torch.save({**state, "history": history}, path.with_suffix(".tmp"))
-    path.with_suffix(".tmp").replace(path)
+def _step(state: State, text: torch.Tensor, audio: torch.Tensor) -> float:
+    """One contrastive step, both directions (CLIP's loss)."""
+    logits = state.model.logit_scale_t.exp() * text @ audio.T
+    labels = torch.arange(len(logits))
+    loss = (functional.cross_entropy(logits, labels) + functional.cross_entropy(logits.T, labels)) / 2
+    state.optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(state.model.parameters(), 1.0)
+    state.optimizer.step()
+    state.schedule.step()
+    with torch.no_grad():
+        state.model.logit_scale_t.clamp_(max=4.6)
+    return loss.item()
 
 
-def _resume(path: Path, model, optimizer, schedule) -> list[dict[str, float]]:  # type: ignore[no-untyped-def]
-    if not path.exists():
-        return []
-    state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    schedule.load_state_dict(state["schedule"])
-    return list(state["history"])
-
-
-def save(name: str, recipe: Recipe, model: ClapModel, words: RobertaTokenizer, history: list[dict[str, float]], out: Path) -> None:
+def save(
+    name: str, recipe: Recipe, model: ClapModel, words: RobertaTokenizer, measured: dict[str, object], out: Path
+) -> None:
     """Write the folder as ``save_pretrained`` does, and how it was made beside it."""
     folder = out / name
     shutil.rmtree(folder, ignore_errors=True)
     model.eval().save_pretrained(folder, safe_serialization=True)
     front = extractor(recipe.fused)
     ClapProcessor(feature_extractor=front, tokenizer=words).save_pretrained(folder)
-    record = {"command": f"python tools/train_tiny_clap.py {name}", "recipe": asdict(recipe), "history": history}
+    record = {"command": f"python tools/train_tiny_clap.py {name}", "recipe": asdict(recipe), **measured}
     (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n")
     print(f"{folder}: {sum(p.stat().st_size for p in folder.iterdir()):,} bytes", flush=True)
 

@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 
-REVISION = "2026-11-1"
+REVISION = "2026-11-2"
 Split = Literal["train", "validation", "test"]
 Composition = tuple[tuple[str, ...], ...]
 T = TypeVar("T")
@@ -52,8 +52,8 @@ class Plan:
 
 #: Every group is all 13 compositions of a trio, every pair all 3 of a pair.
 PLANS: dict[Split, Plan] = {
-    "validation": Plan(groups=12, pairs=40, trios=60, singles=10),
-    "test": Plan(groups=20, pairs=60, trios=80, singles=16),
+    "validation": Plan(groups=6, pairs=60, trios=150, singles=7),
+    "test": Plan(groups=10, pairs=80, trios=180, singles=16),
 }
 
 

@@ -1,0 +1,44 @@
+"""Write the pins of what travels with the package: built-in checkpoints and sounds.
+
+    python tools/pin_builtin.py
+
+Run it after training a checkpoint or changing the recipe of sounds, and look at the difference: every baseline recorded
+on what changed has to be recorded anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_audioretrieval.data.sounds import dataset, recipe
+from pytest_audioretrieval.errors import PinError
+from pytest_audioretrieval.models.registry import deciding_files
+from pytest_audioretrieval.spec import BUILTIN, builtin_names
+
+PINS = Path(__file__).parents[1] / "PINS.json"
+
+
+def main() -> None:
+    pins = json.loads(PINS.read_text(encoding="utf-8"))
+    for name in builtin_names():
+        pins["models"][f"builtin/{name}"] = {"revision": None, "files": deciding_files(BUILTIN / name)}
+    for name, load in (("sounds", dataset.load_sounds), ("sounds-single", dataset.load_sounds_single)):
+        pins["datasets"][f"builtin/{name}"] = {"revision": recipe.REVISION, "fingerprint": _fingerprint(load)}
+    PINS.write_text(json.dumps(pins, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"{PINS.name}: sha256 {hashlib.sha256(PINS.read_bytes()).hexdigest()}")
+
+
+def _fingerprint(load: Any) -> str:
+    """What a dataset is now: loading it under a pin that cannot hold tells."""
+    try:
+        load("")
+    except PinError as error:
+        return str(error).partition("fingerprint is ")[2].partition(",")[0]
+    raise AssertionError("an empty pin held")
+
+
+if __name__ == "__main__":
+    main()
