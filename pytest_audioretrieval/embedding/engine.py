@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.store import Store, space
-from pytest_audioretrieval.errors import DataError, ModelError
+from pytest_audioretrieval.errors import AudioError, DataError, ModelError
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ Track = Callable[..., Iterable[Any]]
 #: Vectors a shard holds; an interruption loses less than these.
 SHARD = 64
 
+#: Names an error lists, and letters of each.
+SHOWN, SHOWN_LETTERS = 3, 60
+
 
 def embed_clips(
     clips: Sequence[Clip],
@@ -36,22 +40,29 @@ def embed_clips(
 ) -> Vectors:
     """Unit vectors of ``clips``, float32 [len(clips), D].
 
-    A clip of several windows (``full-clip``) gets the normalised mean of their unit vectors. Clips with the same bytes
-    are embedded once. Where the processor draws at random nothing is stored or reused.
+    A clip of several windows (``full-clip``) gets the normalised mean of their unit vectors, weighted by the windows'
+    lengths: the last one may be a single sample. Clips with the same bytes are embedded once. Where the processor
+    draws at random nothing is stored or reused, nor where nobody knows the model's weights.
 
     Args:
         retriever: called, and so torch imported, only if a vector is missing.
         track: wraps the batches to show progress.
+
+    Raises:
+        DataError: no clips.
+        AudioError: a clip that cannot be measured.
+        ModelError: the model returned no finite unit vectors; names the clips.
     """
     keys = [clip.digest for clip in clips]
 
     def embed(batch: Sequence[Clip]) -> Vectors:
         return _embed_audio(batch, retriever(), protocol)
 
-    random = protocol.is_longer == "processor"
+    random = "processor" in (protocol.window, protocol.is_longer)
     batches = _Batches(keys, clips, protocol.audio_batch, unique=not random)
     where = space(identity.weights_sha256, protocol, "audio")
-    return _embed(batches, embed, Store(None) if random else store, where, protocol, track, "embedding clips")
+    kept = Store(None) if random or not identity.weights_sha256 else store
+    return _embed(batches, embed, kept, where, protocol, track, "embedding clips")
 
 
 def embed_texts(
@@ -69,11 +80,13 @@ def embed_texts(
     keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
     def embed(batch: Sequence[str]) -> Vectors:
-        return retriever().embed_text(batch, protocol)
+        with _naming("texts", batch):
+            return _checked(retriever().embed_text(batch, protocol), len(batch))
 
     where = space(identity.weights_sha256, protocol, "text")
     batches = _Batches(keys, texts, protocol.text_batch, unique=True)
-    return _embed(batches, embed, store, where, protocol, track, "embedding captions")
+    kept = store if identity.weights_sha256 else Store(None)
+    return _embed(batches, embed, kept, where, protocol, track, "embedding captions")
 
 
 class _Batches(Generic[T]):
@@ -96,6 +109,8 @@ def _embed(
     track: Track,
     what: str,
 ) -> Vectors:
+    if not batches.keys:
+        raise DataError(f"{what}: there are none: expected at least one, check the dataset")
     vectors = store.get(where)
     missing = [batch for batch in batches.batches if any(key not in vectors for key in batch)]
     if missing:
@@ -105,7 +120,7 @@ def _embed(
         try:
             with seeded(protocol.seed):
                 for batch in track(missing, what):
-                    made = _checked(embed([batches.item[key] for key in batch]), batch)
+                    made = embed([batches.item[key] for key in batch])
                     vectors.update(zip(batch, made, strict=True))
                     pending += batch
                     if len(pending) >= SHARD:
@@ -124,27 +139,48 @@ def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol
 
     windows = [prepare(clip.read(), protocol, name=clip.id) for clip in batch]
     flat = [window for clip in windows for window in clip]
-    made = [
-        retriever.embed_audio(flat[i : i + protocol.audio_batch], protocol)
-        for i in range(0, len(flat), protocol.audio_batch)
-    ]
-    rows = np.concatenate(made)
-    if len(rows) == len(batch):
-        return rows
-    ends = np.cumsum([len(clip) for clip in windows])
-    means = np.stack([part.mean(axis=0) for part in np.split(rows.astype(np.float64), ends[:-1])])
-    unit: Vectors = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
+    made = []
+    with _naming("clips", [clip.id for clip in batch]):
+        for start in range(0, len(flat), protocol.audio_batch):
+            part = flat[start : start + protocol.audio_batch]
+            made.append(_checked(retriever.embed_audio(part, protocol), len(part)))
+        ends = np.cumsum([len(clip) for clip in windows])
+        parts = np.split(np.concatenate(made), ends[:-1])
+        pooled: Vectors = np.stack([_mean(part, clip) for part, clip in zip(parts, windows, strict=True)])
+        return pooled
+
+
+def _mean(vectors: Vectors, windows: Sequence[Vectors]) -> Vectors:
+    if len(windows) == 1:
+        only: Vectors = vectors[0]
+        return only
+    mean = np.average(vectors.astype(np.float64), axis=0, weights=[len(window) for window in windows])
+    norm = np.linalg.norm(mean)
+    if not norm:
+        raise ModelError(f"the vectors of {len(windows)} windows cancel out: leave the clip out, or use short-clip")
+    unit: Vectors = (mean / norm).astype(np.float32)
     return unit
 
 
-def _checked(vectors: Vectors, batch: Sequence[str]) -> Vectors:
-    if vectors.shape[:1] != (len(batch),) or vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise ModelError(
-            f"model returned {vectors.dtype} {vectors.shape} for {len(batch)} inputs, expected float32 [n, D]"
-        )
+@contextmanager
+def _naming(what: str, names: Sequence[str]) -> Iterator[None]:
+    """Say in an error of the model, which knows positions only, what it was given."""
+    try:
+        yield
+    except (AudioError, ModelError) as error:
+        shown = ", ".join(repr(name[:SHOWN_LETTERS]) for name in names[:SHOWN])
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        raise type(error)(f"{what} {shown}{more}: {error}") from None
+
+
+def _checked(vectors: Vectors, count: int) -> Vectors:
+    if vectors.shape[:1] != (count,) or vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise ModelError(f"model returned {vectors.dtype} {vectors.shape} for {count} inputs, expected float32 [n, D]")
+    if not np.isfinite(vectors).all():
+        raise ModelError("model returned values that are not finite, expected unit vectors: check weights and input")
     norms = np.linalg.norm(vectors, axis=1)
-    if not np.isfinite(vectors).all() or np.abs(norms - 1).max() > 1e-5:
+    if np.abs(norms - 1).max() > 1e-5:
         raise ModelError(
-            f"model returned vectors of norm {norms.min():.6f} to {norms.max():.6f}, expected finite unit vectors"
+            f"model returned vectors of norm {norms.min():.6f} to {norms.max():.6f}, expected 1: normalise them"
         )
     return vectors

@@ -11,7 +11,8 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -19,12 +20,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.errors import one_line
 from pytest_audioretrieval.protocol import Protocol
 
 Vectors = npt.NDArray[np.float32]
 
 #: Packages whose version may move a vector.
-LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers")
+LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers", "pytest-audioretrieval")
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
@@ -41,6 +43,14 @@ def _version(name: str) -> str:
         return "absent"
 
 
+def _shard(path: Path) -> dict[str, Vectors]:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != path.stem:
+        raise ValueError("damaged, its bytes are not those it was named after")
+    with np.load(io.BytesIO(content), allow_pickle=False) as shard:
+        return dict(zip(shard["keys"].tolist(), shard["vectors"], strict=True))
+
+
 class Store:
     """Vectors under ``folder``, or nowhere if it is None. Never fails a run: what it cannot keep it says once."""
 
@@ -51,22 +61,15 @@ class Store:
         """All vectors of a space by key; damaged shards are removed, so that they are embedded anew."""
         found: dict[str, Vectors] = {}
         for path in sorted((self._folder / where).glob("*.npz")) if self._folder else ():
-            for key, vector in self._read(path):
-                found[key] = vector
+            try:
+                found.update(_shard(path))
+            except FileNotFoundError:
+                continue  # another process found it damaged first
+            except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+                with suppress(OSError):
+                    path.unlink()
+                warnings.warn(f"{path}: {one_line(error)}: removed, its vectors are made anew", stacklevel=2)
         return found
-
-    def _read(self, path: Path) -> Iterator[tuple[str, Vectors]]:
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return
-        if hashlib.sha256(content).hexdigest() != path.stem:
-            warnings.warn(f"{path} is damaged and was removed; its clips are embedded anew", stacklevel=2)
-            with suppress(OSError):
-                path.unlink()
-            return
-        with np.load(io.BytesIO(content), allow_pickle=False) as shard:
-            yield from zip(shard["keys"].tolist(), shard["vectors"], strict=True)
 
     def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> None:
         """Write one shard atomically; the same shard twice is one file."""
@@ -87,8 +90,8 @@ class Store:
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
+            unwritable, self._folder = self._folder, None
             warnings.warn(
-                f"{self._folder} does not keep vectors ({error.strerror}): they are embedded anew next time",
+                f"{unwritable} does not keep vectors ({error.strerror}): they are embedded anew next time",
                 stacklevel=2,
             )
-            self._folder = None

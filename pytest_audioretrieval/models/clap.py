@@ -6,16 +6,19 @@ text to the audio as well (faults 46 to 48, 50, 85).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError
+from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapModel, logging
 
-from pytest_audioretrieval.errors import AudioError, ModelError
+from pytest_audioretrieval.audio.decode import MAX_AMPLITUDE
+from pytest_audioretrieval.errors import AudioError, ModelError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.protocol import Protocol
 
@@ -33,38 +36,54 @@ class Clap:
         device: auto, cpu, cuda[:N] or mps.
 
     Raises:
-        ModelError: the folder cannot be loaded, or is no CLAP.
+        ModelError: the folder cannot be loaded, is no CLAP, or its parts do not belong together.
     """
 
     def __init__(self, folder: Path, *, device: str) -> None:
         self.device = choose(device)
         self._model, self._tokenizer, self._extractor = _load(folder)
         self._model.to(self.device)
-        self._fused = bool(self._model.config.audio_config.enable_fusion)
         positions = self._model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
         self.text_limit: int = min(positions, self._tokenizer.model_max_length)
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
-        """Windows of at most 10 s each; under ``window="processor"`` whole clips. See ``Retriever``."""
-        _check_windows(windows, self._extractor.nb_max_samples, protocol)
+        """Windows of at most 10 s each; under ``window="processor"`` whole clips. See ``Retriever``.
+
+        Raises:
+            AudioError: a window that is no finite float32 array [n] of this model's rate and length.
+            ModelError: the front-end or the model returned another shape than it should.
+        """
+        if protocol.sample_rate != self._extractor.sampling_rate:
+            raise ModelError(
+                f"the protocol feeds {protocol.sample_rate} Hz, this model hears {self._extractor.sampling_rate} Hz: "
+                "set the protocol's sample_rate"
+            )
+        longest = self._extractor.nb_max_samples
+        _check_windows(windows, longest, protocol)
         # As a list of arrays: an array of two dimensions would be read as a batch (faults 16, 17).
         inputs = self._extractor(list(windows), sampling_rate=protocol.sample_rate, return_tensors="pt")
-        features = inputs["input_features"]
-        expected = self._extractor.nb_max_samples // self._extractor.hop_length + 1
-        if features.shape[0] != len(windows) or features.shape[2] != expected:
-            raise ModelError(
-                f"front-end returned {tuple(features.shape)} for {len(windows)} windows, expected {len(windows)} x "
-                f"{expected} frames: check preprocessor settings and transformers version"
-            )
         longer = inputs["is_longer"]
         if protocol.is_longer == "true_length":
-            longer = [[len(window) > self._extractor.nb_max_samples] for window in windows]
+            longer = [[len(window) > longest] for window in windows]
         flags = torch.as_tensor(longer, dtype=torch.bool).reshape(len(windows), 1)
         with torch.inference_mode():
             output = self._model.get_audio_features(
-                input_features=features.to(self.device), is_longer=flags.to(self.device)
+                input_features=self._checked(inputs["input_features"], len(windows)).to(self.device),
+                is_longer=flags.to(self.device),
             )
         return _unit(output, len(windows))
+
+    def _checked(self, features: torch.Tensor, count: int) -> torch.Tensor:
+        """Refuse log-mels that a stray processor setting has cropped or stacked otherwise (faults 47, 48, 85)."""
+        audio, front = self._model.config.audio_config, self._extractor
+        frames = front.nb_max_samples // front.hop_length + 1
+        expected = (count, 4 if audio.enable_fusion else 1, frames, audio.num_mel_bins)
+        if tuple(features.shape) != expected:
+            raise ModelError(
+                f"front-end returned {tuple(features.shape)}, expected {expected} (windows, channels, frames, mels): "
+                "check preprocessor settings and transformers version"
+            )
+        return features
 
     def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
         """Texts cut explicitly at the smallest of protocol, tokenizer and positions. See ``Retriever``."""
@@ -84,34 +103,70 @@ class Clap:
         return sum(length > limit for length in lengths)
 
     def _cut(self, protocol: Protocol) -> int:
-        return min(protocol.max_text_tokens, self.text_limit)
+        limit, special = min(protocol.max_text_tokens, self.text_limit), self._tokenizer.num_special_tokens_to_add()
+        if limit <= special:
+            raise ModelError(
+                f"texts are cut to {limit} tokens, of which {special} are special: raise the protocol's max_text_tokens"
+            )
+        return limit
 
 
 def _load(folder: Path) -> tuple[Any, Any, Any]:
-    import warnings
-
-    from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel, logging
-
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", category=DeprecationWarning)
+        with _quiet():
+            kind = ClapConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
+            if kind != "clap":
+                raise ValueError(f"config.json says model_type {kind!r}, expected 'clap'")
             model, report = ClapModel.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, output_loading_info=True, dtype=torch.float32
+                folder, local_files_only=True, use_safetensors=True, output_loading_info=True
             )
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            # Without the explicit False, code named by the folder is asked about on the terminal.
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
             extractor = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise ModelError(f"{folder} is no loadable CLAP: {first}: restore the folder or save it anew") from None
-    finally:
-        if bars:
-            logging.enable_progress_bar()
+    except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
+        raise ModelError(
+            f"{folder} is no loadable CLAP: {one_line(error)}: restore the folder or save it anew"
+        ) from None
     lost = [*report["missing_keys"], *report["mismatched_keys"]]
     if lost:
         raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
-    return model.eval(), tokenizer, extractor
+    _check_parts(folder, model.config, tokenizer, extractor)
+    return model.float().eval(), tokenizer, extractor
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No bars, reports and hints of transformers: what matters of them is raised."""
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:
+    fused = config.audio_config.enable_fusion
+    truncation = "fusion" if fused else "rand_trunc"
+    if extractor.truncation != truncation:
+        raise ModelError(
+            f"{folder}: the preprocessor's truncation is {extractor.truncation!r}, a model with enable_fusion={fused} "
+            f"was trained with {truncation!r}: save model and processor together"
+        )
+    # Without any of them transformers makes a tokenizer of special tokens only.
+    vocabularies = sorted({*tokenizer.vocab_files_names.values(), "tokenizer.json"})
+    if not any((folder / name).is_file() for name in vocabularies):
+        raise ModelError(f"{folder} holds no vocabulary, expected one of {', '.join(vocabularies)}: save the processor too")
+    if len(tokenizer) > config.text_config.vocab_size:
+        raise ModelError(
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}: "
+            "save model and processor together"
+        )
 
 
 def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol) -> None:
@@ -122,6 +177,11 @@ def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol)
             )
         if not np.isfinite(window).all():
             raise AudioError(f"window {position}: holds samples that are not finite: decode the clip again")
+        peak = float(np.abs(window).max())
+        if peak > MAX_AMPLITUDE:
+            raise AudioError(
+                f"window {position}: an amplitude of {peak:g}, expected floats in +-1: divide integers by 32768"
+            )
         if protocol.window != "processor" and window.size > longest:
             raise AudioError(
                 f"window {position}: {window.size} samples, the model reads {longest}: shorten the protocol's window"

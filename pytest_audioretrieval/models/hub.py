@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.errors import ModelError, PinError, one_line
 from pytest_audioretrieval.pins import load_pins
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path
     """
     commit = _commit(spec, allow_unpinned)
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
         folder = snapshot_download(spec.id, revision=commit, allow_patterns=WANTED, local_files_only=offline)
@@ -35,10 +35,9 @@ def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path
             else "the hub was not reached"
         )
         raise ModelError(f"{spec.id}@{commit}: {why}: download it once with a network connection") from None
-    except (HfHubHTTPError, OSError) as error:
-        first = str(error).strip().splitlines()[0]
+    except Exception as error:  # of requests, httpx or xet, by the client's version
         raise ModelError(
-            f"{spec.id}@{commit} could not be downloaded: {first}: check the id, the commit and your access"
+            f"{spec.id}@{commit} could not be downloaded: {one_line(error)}: check the id, the commit and your access"
         ) from None
     return Path(folder), commit
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.errors import ModelError, one_line
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pins import load_pins, sha256_of, verify
 
@@ -35,7 +35,7 @@ def backends() -> dict[str, metadata.EntryPoint]:
 def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> ModelIdentity:
     """Find a model's files, check them against PINS.json, and say who it is, without importing torch."""
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, hashlib.sha256(spec.id.encode()).hexdigest())
+        return ModelIdentity(spec.id, None, "")
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
 
@@ -73,8 +73,8 @@ def deciding_files(folder: Path) -> dict[str, str]:
 def load(spec: ModelSpec, *, device: str, offline: bool, allow_unpinned: bool) -> Retriever:
     """Load a model onto ``device``; imports torch."""
     if spec.kind == "backend":
-        name = spec.text.partition(":")[2]
-        return _called(backends()[spec.text.partition(":")[0]].load(), spec, name)
+        backend, _, name = spec.text.partition(":")
+        return _called(_backend(backends()[backend]), spec, name)
     if spec.kind == "factory":
         return _called(_factory(spec), spec)
     identity = describe(spec, offline=offline, allow_unpinned=allow_unpinned)
@@ -85,6 +85,15 @@ def load(spec: ModelSpec, *, device: str, offline: bool, allow_unpinned: bool) -
     return Clap(identity.folder, device=device)
 
 
+def _backend(point: metadata.EntryPoint) -> Any:
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        raise ModelError(
+            f"backend {point.name!r} ({point.value}) cannot be imported: {one_line(error)}: install what it needs"
+        ) from None
+
+
 def _factory(spec: ModelSpec) -> Any:
     module, _, name = spec.text.partition(":")
     try:
@@ -92,14 +101,20 @@ def _factory(spec: ModelSpec) -> Any:
     except (ImportError, AttributeError) as error:
         known = ", ".join(sorted(backends())) or "none"
         raise ModelError(
-            f"model {spec.text!r}: {error}: {module!r} is no registered backend (there are: {known}) "
+            f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "
             "and no importable module with that factory"
         ) from None
 
 
 def _called(factory: Any, spec: ModelSpec, *arguments: str) -> Retriever:
+    if not callable(factory):
+        raise ModelError(
+            f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a retriever"
+        )
     made = factory(*arguments)
     for name in ("embed_audio", "embed_text", "device", "text_limit", "count_cut"):
         if not hasattr(made, name):
-            raise ModelError(f"model {spec.text!r}: its factory returned {type(made).__name__} without {name!r}")
+            raise ModelError(
+                f"model {spec.text!r}: its factory returned {type(made).__name__} without {name!r}: see Retriever"
+            )
     return made  # type: ignore[no-any-return]

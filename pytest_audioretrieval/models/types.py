@@ -21,7 +21,8 @@ class ModelIdentity:
     Attributes:
         id: as in ``ModelSpec``.
         revision: commit, or None for a folder.
-        weights_sha256: digest over names and bytes of all files that decide the vectors.
+        weights_sha256: digest over names and bytes of all files that decide the vectors; empty where no folder holds
+            them, and then no vector is kept for another run.
         folder: where they lie; None for a model that no folder holds.
     """
 

@@ -1,0 +1,175 @@
+"""Hub models through the real client, against a hub on the loopback interface."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.models import hub, registry
+from pytest_audioretrieval.pins import Pin, Pins
+from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.spec import parse
+from tests.models.hub_stub import HubStub
+
+COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
+UNWANTED = {"pytorch_model.bin": b"\x80\x04 a pickle", "README.md": b"# tiny", "modeling.py": b"raise SystemExit"}
+
+
+@pytest.fixture
+def stub(tiny_clap: Path) -> Iterator[HubStub]:
+    files = {path.name: path.read_bytes() for path in sorted(tiny_clap.iterdir())}
+    with HubStub("owner/tiny", COMMIT, files | UNWANTED).running() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def client(stub: HubStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real client, pointed at the stub, with an empty cache and without anybody's token."""
+    from huggingface_hub import constants
+
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setattr(constants, "ENDPOINT", stub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", stub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+
+
+@pytest.fixture(autouse=True)
+def pinned(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> Pin:
+    digests = {
+        name: hashlib.sha256(content).hexdigest() for name, content in stub.files.items() if name not in UNWANTED
+    }
+    pin = Pin(COMMIT, dict(digests))
+    for module in (hub, registry):
+        monkeypatch.setattr(module, "load_pins", lambda: Pins(models={"owner/tiny": pin}, datasets={}))
+    return pin
+
+
+def error_of(text: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+    with pytest.raises((ModelError, PinError)) as caught:
+        registry.describe(parse(text), offline=offline, allow_unpinned=allow_unpinned)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_first_download_brings_the_pinned_bytes_and_no_pickle(stub: HubStub, tiny_clap: Path) -> None:
+    found = registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False)
+    assert (found.id, found.revision) == ("owner/tiny", COMMIT)
+    assert found.folder is not None
+    assert {p.name: p.read_bytes() for p in found.folder.iterdir()} == {
+        p.name: p.read_bytes() for p in tiny_clap.iterdir()
+    }
+    assert not [path for path in stub.asked if path.endswith(tuple(UNWANTED))]
+    here = registry.describe(parse(str(tiny_clap)), offline=True, allow_unpinned=False)
+    assert found.weights_sha256 == here.weights_sha256
+
+
+def test_a_hub_model_is_the_folder_it_came_from(tiny_clap: Path) -> None:
+    settings = {"device": "cpu", "allow_unpinned": False}
+    there = registry.load(parse("owner/tiny"), offline=False, **settings)  # type: ignore[arg-type]
+    here = registry.load(parse(str(tiny_clap)), offline=True, **settings)  # type: ignore[arg-type]
+    texts = ["a dog barks", "rain"]
+    np.testing.assert_array_equal(there.embed_text(texts, Protocol()), here.embed_text(texts, Protocol()))
+
+
+def test_wrong_bytes_are_refused_before_they_are_opened(stub: HubStub, pinned: Pin) -> None:
+    """Of the right size, so that only the hash can tell; also from the cache afterwards."""
+    content = bytearray(stub.files["model.safetensors"])
+    content[-1] ^= 1
+    stub.announced["model.safetensors"] = stub.files["model.safetensors"]
+    stub.files["model.safetensors"] = bytes(content)
+    for offline in (False, True):
+        text = error_of("owner/tiny", offline=offline)
+        found, expected = hashlib.sha256(content).hexdigest(), pinned.files["model.safetensors"]
+        assert text.startswith(f"owner/tiny: sha256 of model.safetensors is {found}, PINS.json expects {expected}")
+
+
+def test_a_pinned_file_that_the_hub_lacks(stub: HubStub) -> None:
+    del stub.files["tokenizer.json"]
+    assert error_of("owner/tiny").startswith("owner/tiny: tokenizer.json is missing, PINS.json expects it")
+
+
+@pytest.mark.parametrize("text", [f"owner/absent@{COMMIT}", f"owner/tiny@{OTHER}"])
+def test_what_the_hub_does_not_have(text: str) -> None:
+    found = error_of(text, allow_unpinned=True)
+    assert found.startswith(f"{text} could not be downloaded: 404 Client Error")
+    assert found.endswith("check the id, the commit and your access")
+
+
+def test_a_name_that_the_client_refuses() -> None:
+    text = f"owner/{'x' * 100}@{COMMIT}"
+    assert "could not be downloaded" in error_of(text, allow_unpinned=True)
+
+
+def test_a_connection_that_breaks(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    stub.broken = {"model.safetensors"}
+    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT} could not be downloaded: ")
+    # Half a download is no model: refused offline, completed online.
+    assert "--retrieval-offline forbids the network" in error_of("owner/tiny", offline=True)
+    stub.broken = set()
+    assert registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False).revision == COMMIT
+
+
+def test_offline_with_a_cold_cache(stub: HubStub) -> None:
+    assert error_of("owner/tiny", offline=True) == (
+        f"owner/tiny@{COMMIT}: it is not in the local cache and --retrieval-offline forbids the network: "
+        "download it once with a network connection"
+    )
+    assert stub.asked == []
+
+
+def test_offline_with_a_warm_cache(stub: HubStub) -> None:
+    online = registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False)
+    stub.asked.clear()
+    assert registry.describe(parse("owner/tiny"), offline=True, allow_unpinned=False) == online
+    assert stub.asked == []
+
+
+def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> None:
+    """Port 9 of the loopback interface: nobody listens. What is cached still serves."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    assert f"owner/tiny@{COMMIT}: the hub was not reached" in error_of("owner/tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", stub.url)
+    online = registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False) == online
+
+
+@pytest.mark.parametrize(
+    ("text", "allow_unpinned", "expected"),
+    [
+        ("owner/tinny", False, "owner/tinny is not pinned (pinned are owner/tiny): name a commit"),
+        ("owner/tinny", True, "owner/tinny is not pinned (pinned are owner/tiny): name a commit"),
+        ("else/where", True, "else/where is not pinned: name a commit, else/where@<40 hex digits>"),
+        (f"else/where@{COMMIT}", False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
+        (f"owner/tiny@{OTHER}", False, f"PINS.json pins {COMMIT}: pass --retrieval-allow-unpinned"),
+    ],
+)
+def test_an_unpinned_model_is_refused_before_anything_is_asked(
+    text: str, allow_unpinned: bool, expected: str, stub: HubStub
+) -> None:
+    assert expected in error_of(text, allow_unpinned=allow_unpinned)
+    assert stub.asked == []
+
+
+def test_an_unpinned_commit_is_served_when_allowed(stub: HubStub) -> None:
+    stub.commit = OTHER
+    stub.files["config.json"] += b"\n"
+    found = registry.describe(parse(f"owner/tiny@{OTHER}"), offline=False, allow_unpinned=True)
+    assert found.revision == OTHER
+    # The pinned commit's hashes say nothing of another commit, and allowing it never waives them for the pinned one.
+    stub.commit = COMMIT
+    assert "sha256 of config.json" in error_of(f"owner/tiny@{COMMIT}", allow_unpinned=True)

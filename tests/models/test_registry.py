@@ -1,0 +1,176 @@
+"""Who a model is, and how it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.models import registry
+from pytest_audioretrieval.models.registry import deciding_files, describe, load
+from pytest_audioretrieval.models.types import ModelIdentity
+from pytest_audioretrieval.pins import Pin, Pins
+from pytest_audioretrieval.spec import ModelSpec, parse
+
+
+@pytest.fixture
+def copy(tiny_clap: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_clap, tmp_path / "copy"))
+
+
+def identity(spec: ModelSpec) -> ModelIdentity:
+    return describe(spec, offline=True, allow_unpinned=False)
+
+
+def test_a_folder_is_its_files(copy: Path) -> None:
+    found = identity(parse(str(copy)))
+    names = sorted(
+        ["config.json", "model.safetensors", "processor_config.json", "tokenizer.json", "tokenizer_config.json"]
+    )
+    lines = [f"{name}\0{hashlib.sha256((copy / name).read_bytes()).hexdigest()}\n" for name in names]
+    assert found == ModelIdentity("copy", None, hashlib.sha256("".join(lines).encode()).hexdigest(), copy)
+
+
+@pytest.mark.parametrize(
+    ("file", "decides"),
+    [
+        ("model.safetensors", True),
+        ("config.json", True),
+        ("tokenizer.json", True),
+        ("merges.txt", True),
+        ("README.md", False),
+        ("training.json", False),
+        ("pytorch_model.bin", False),
+    ],
+)
+def test_what_decides_a_vector_changes_the_identity(file: str, decides: bool, copy: Path) -> None:
+    before = identity(parse(str(copy))).weights_sha256
+    with (copy / file).open("ab") as stream:
+        stream.write(b" ")
+    assert (identity(parse(str(copy))).weights_sha256 != before) is decides
+
+
+def test_a_file_by_another_name_is_another_model(copy: Path) -> None:
+    (copy / "merges.txt").write_text("a b")
+    before = identity(parse(str(copy))).weights_sha256
+    (copy / "merges.txt").rename(copy / "vocab.txt")
+    assert identity(parse(str(copy))).weights_sha256 != before
+
+
+def test_a_folder_without_config(copy: Path) -> None:
+    (copy / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"holds no config\.json: give a folder written by save_pretrained"):
+        identity(parse(str(copy)))
+
+
+def test_a_folder_with_a_pickle_only(copy: Path) -> None:
+    """The pickle is not opened: unpickling it would end the test run."""
+    (copy / "model.safetensors").unlink()
+    (copy / "pytorch_model.bin").write_bytes(pickle.dumps(_Bomb()))
+    for call in (
+        lambda: identity(parse(str(copy))),
+        lambda: load(parse(str(copy)), device="cpu", offline=True, allow_unpinned=False),
+    ):
+        with pytest.raises(ModelError, match=r"no \.safetensors weights: .* pickles are not opened"):
+            call()
+
+
+class _Bomb:
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return sys.exit, (1,)
+
+
+def test_a_folder_without_files_and_none_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="holds no config.json"):
+        deciding_files(tmp_path)
+    with pytest.raises(ModelError, match="holds no config.json"):
+        deciding_files(tmp_path / "nowhere")
+
+
+def test_a_built_in_model_is_checked_against_its_pin(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ModelSpec(text="builtin/copy", kind="builtin", id="builtin/copy", path=copy)
+    files = deciding_files(copy)
+    monkeypatch.setattr(registry, "load_pins", lambda: Pins(models={spec.id: Pin(None, dict(files))}, datasets={}))
+    assert identity(spec).folder == copy
+    content = bytearray((copy / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(content)
+    with pytest.raises(PinError, match=f"PINS.json expects {files['model.safetensors']}"):
+        load(spec, device="cpu", offline=True, allow_unpinned=True)
+    monkeypatch.setattr(registry, "load_pins", lambda: Pins(models={}, datasets={}))
+    with pytest.raises(ModelError, match="has no pin"):
+        identity(spec)
+
+
+def test_a_model_is_described_without_torch(tiny_clap: Path) -> None:
+    script = f"""
+import sys
+from pytest_audioretrieval.models.registry import describe
+from pytest_audioretrieval.spec import parse
+describe(parse({str(tiny_clap)!r}), offline=True, allow_unpinned=False)
+print([name for name in ("torch", "transformers", "huggingface_hub", "numpy", "scipy") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def complete(name: str = "") -> SimpleNamespace:
+    return SimpleNamespace(name=name, device="cpu", text_limit=1, embed_audio=None, embed_text=None, count_cut=None)
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    made = ModuleType("retrievers_of_a_user")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    return made
+
+
+def made(text: str) -> object:
+    return load(parse(text), device="cpu", offline=True, allow_unpinned=False)
+
+
+def test_a_factory(module: ModuleType) -> None:
+    module.make = complete  # type: ignore[attr-defined]
+    assert made("retrievers_of_a_user:make") == complete()
+    assert identity(parse("retrievers_of_a_user:make")) == ModelIdentity("retrievers_of_a_user:make", None, "")
+
+
+def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    module.make = complete  # type: ignore[attr-defined]
+    points = {
+        name: metadata.EntryPoint(name, value, registry.GROUP)
+        for name, value in (("good", "retrievers_of_a_user:make"), ("bad", "no_such_module_at_all:make"))
+    }
+    monkeypatch.setattr(registry, "backends", lambda: points)
+    assert made("good:2023") == complete("2023")
+    with pytest.raises(ModelError, match=r"backend 'bad' \(no_such_module_at_all:make\) cannot be imported: No module"):
+        made("bad:2023")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no_such_module_at_all:make", "No module named 'no_such_module_at_all'"),
+        ("retrievers_of_a_user:absent", "has no attribute 'absent'"),
+        ("retrievers_of_a_user:number", "is int, expected a function that returns a retriever"),
+        ("retrievers_of_a_user:half", "its factory returned SimpleNamespace without 'count_cut'"),
+        ("retrievers_of_a_user:nothing", "its factory returned NoneType without 'embed_audio'"),
+    ],
+)
+def test_a_factory_that_makes_no_retriever(text: str, expected: str, module: ModuleType) -> None:
+    half = complete()
+    del half.count_cut
+    for name, value in (("number", 3), ("half", lambda: half), ("nothing", lambda: None)):
+        setattr(module, name, value)
+    with pytest.raises(ModelError) as caught:
+        made(text)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
