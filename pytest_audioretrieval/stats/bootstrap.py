@@ -17,10 +17,11 @@ data leave room for::
     w = max(1/2, (losses + A^3) / (all + A^3))      "losses" and "all" are sums of |cluster change|^3
     adverse change = -w A
 
-w is 1 where all changes are losses (the exact bound) and 1/2 where gains balance them: the mid-P version of the same
-test. Third powers, because a mean of skewed changes needs a shift of half their third moment over their second for its
-bound to be second-order correct (Hall 1992), which w A never falls below. Unbounded outcomes need no rule of their own:
-there every cluster changes, R / D is small, and the worst cluster seen decides. docs/calibration.md has the grid.
+w is 1 where all changes are losses (the exact bound) and near 1/2 where gains balance them: close to the mid-P version
+of the same tests. Third powers, because the mean of skewed changes needs a shift of half their third moment over their
+second for its bound to be second-order correct (Hall 1992), which w A never falls below. Unbounded outcomes need no
+rule of their own: there every cluster changes, R / D is small, and the worst cluster seen decides. docs/calibration.md
+has the grid.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def worst_loss(sums: Floats, sizes: Floats, span: Floats) -> Floats:
     changed = np.maximum(np.count_nonzero(sums, axis=1), 1)
     worst = np.minimum(np.maximum(conceivable, seen), seen + conceivable / changed)
     scale = np.where(worst > 0, worst, 1.0)
-    cubes = (changes / scale[:, None]) ** 3
+    relative = changes / scale[:, None]
+    cubes = relative * relative * relative
     losses = np.where(sums < 0, cubes, 0.0).sum(axis=1)
     return np.asarray(worst * np.maximum(0.5, (losses + 1) / (cubes.sum(axis=1) + 1)))
 

@@ -1,0 +1,110 @@
+"""The hardest cells of the calibration grid, with few trials; `make calibrate` runs all of it (docs/calibration.md)."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CELL = ["outcome", "clusters", "queries", "margin", "gain", "rho"]
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+simulation = load("simulation")
+report = load("calibration_report")
+Cell = simulation.Cell
+
+TRIALS = 600
+#: What the plain percentile, one lost query or the worst cluster seen got wrong most, of each outcome and size.
+HARDEST = [
+    Cell("binary", 50, "1", 0.005, 0.0, 0.0),
+    Cell("binary", 50, "1", 0.03, 0.01, 0.0),
+    Cell("binary", 50, "5", 0.03, 0.0, 0.7),
+    Cell("binary", 200, "1", 0.03, 0.0, 0.0),
+    Cell("binary", 200, "unequal", 0.01, 0.0, 0.7),
+    Cell("binary", 957, "unequal", 0.01, 0.0, 0.7),
+    Cell("ap", 50, "unequal", 0.01, 0.01, 0.7),
+    Cell("ap", 200, "1", 0.005, 0.0, 0.0),
+    Cell("ap", 200, "unequal", 0.01, 0.01, 0.7),
+    Cell("margin", 50, "5", 0.01, 0.0, 0.7),
+    Cell("margin", 200, "5", 0.03, 0.0, 0.3),
+    Cell("margin", 957, "1", 0.03, 0.01, 0.0),
+]
+
+
+@pytest.mark.parametrize("cell", HARDEST, ids=lambda cell: "-".join(str(part) for part in asdict(cell).values()))
+def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
+    tally = simulation.run(cell, TRIALS)
+    assert not report.beyond(cell, tally, TRIALS), tally
+    assert tally.plain > tally.certified, "the plain percentile does no worse: not one of the hardest cells"
+
+
+@pytest.mark.parametrize(
+    ("cell", "least"),
+    [
+        (Cell("binary", 957, "1", 0.03, 0.025, 0.0, 0.0), 95),
+        (Cell("binary", 1045, "5", 0.01, 0.01, 0.3, 0.0), 88),
+        (Cell("symmetric", 957, "1", 0.005, 0.0, 0.0, 0.0), 60),
+    ],
+)
+def test_no_difference_is_certified(cell, least):
+    """A method that certified nothing would pass every other test here."""
+    tally = simulation.run(cell, TRIALS)
+    assert tally.certified > least
+    assert tally.lost <= 5 + 3 * (5 * 95 / TRIALS) ** 0.5
+
+
+@pytest.mark.parametrize(("margin", "regressed"), [(0.03, 90), (0.01, 99)])
+def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
+    tally = simulation.run(Cell("binary", 957, "1", margin, 0.01, 0.0, 0.03), TRIALS)
+    assert tally.regressed > regressed
+    assert tally.certified <= 6.5 + 3 * (6.5 * 93.5 / TRIALS) ** 0.5
+    if margin == 0.01:
+        assert tally.equivalent == 0
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell("binary", 400, "3", 0.03, 0.05, 0.0),
+        Cell("ap", 400, "3", 0.03, 0.05, 0.0),
+        Cell("margin", 400, "3", 0.03, 0.2, 0.0),
+        Cell("exponential", 400, "3", 0.03, 0.0, 0.0),
+        Cell("lognormal", 400, "3", 0.03, 0.0, 0.0),
+        Cell("symmetric", 400, "3", 0.03, 0.0, 0.0),
+    ],
+    ids=lambda cell: cell.outcome,
+)
+def test_simulated_runs_have_the_difference_and_correlation_they_claim(cell, rho):
+    cell = Cell(cell.outcome, cell.clusters, cell.queries, cell.margin, cell.gain, rho)
+    drawn = simulation.differences(cell, np.full(400, 3), 200, np.random.default_rng(0))
+    assert drawn.mean() == pytest.approx(-0.03, abs=4 * drawn.mean(axis=1).std() / 200**0.5)
+    ranked = drawn.argsort(axis=None).argsort().reshape(-1, 3)  # ranks, so that no tail decides
+    if cell.outcome in ("binary", "ap"):
+        ranked = (drawn < 0).reshape(-1, 3)
+    assert np.corrcoef(ranked[:, 0], ranked[:, 1])[0, 1] == pytest.approx(rho, abs=0.03)
+
+
+def test_committed_grid_is_whole_and_within_its_limits():
+    with (ROOT / "docs" / "calibration.csv").open(encoding="utf-8", newline="") as stream:
+        rows = {tuple(row[name] for name in CELL): row for row in csv.DictReader(stream)}
+    cells = [cell for cell in simulation.grid() if cell.outcome in report.HELD]
+    assert len(cells) == 3 * 4 * 10 * 3 * 4
+    for cell in cells:
+        row = rows[tuple(str(asdict(cell)[name]) for name in CELL)]
+        tally = simulation.Tally(**{name: float(row[name]) for name in asdict(simulation.Tally(*[0.0] * 9))})
+        assert not report.beyond(cell, tally, 2_000), cell
