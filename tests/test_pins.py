@@ -64,7 +64,10 @@ def test_reading(tmp_path: Path) -> None:
         ('{"models": {"m": {"revision": null}, "m": {"revision": null}}, "datasets": {}}', "key 'm' stands twice"),
         ('{"models": {"m": {"revision": "main"}}, "datasets": {}}', "expected 40 hex digits or null"),
         ('{"models": {"m": {"revision": "%s"}}, "datasets": {}}' % ("C" * 40), "expected 40 hex digits or null"),
-        ('{"models": {"m": {"revision": null, "files": {"f": "abc"}}}, "datasets": {}}', "'f' is 'abc', expected 64 hex"),
+        (
+            '{"models": {"m": {"revision": null, "files": {"f": "abc"}}}, "datasets": {}}',
+            "'f' is 'abc', expected 64 hex",
+        ),
         ('{"models": {"m": {"revision": NaN}}, "datasets": {}}', "no readable pins"),
     ],
 )
@@ -93,6 +96,9 @@ def test_sha256_of_a_file(tmp_path: Path) -> None:
 def test_verify() -> None:
     pin = Pin(revision=None, files={"model.safetensors": A, "merges.txt": None})
     verify({"model.safetensors": A, "merges.txt": B, "other": B}, pin, "o/m")
+    with pytest.raises(PinError, match=r"o/m: extra\.safetensors is not among the files PINS\.json names"):
+        verify({"model.safetensors": A, "merges.txt": B, "extra.safetensors": B}, pin, "o/m")
+    verify({"extra.safetensors": B}, Pin(revision=None), "o/m")  # a pin of the revision alone
     with pytest.raises(PinError, match=r"o/m: merges\.txt is missing"):
         verify({"model.safetensors": A}, pin, "o/m")
     with pytest.raises(PinError, match=f"o/m: sha256 of model.safetensors is {B}, PINS.json expects {A}"):

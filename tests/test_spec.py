@@ -20,8 +20,8 @@ COMMIT = "365dea6ef167def6676140ed93bbc43f84dabb28"
         ("laion/clap-htsat-fused", "hub", "laion/clap-htsat-fused", None, "laion--clap-htsat-fused"),
         (f"laion/clap-htsat-fused@{COMMIT}", "hub", "laion/clap-htsat-fused", COMMIT, "laion--clap-htsat-fused"),
         ("builtin/tiny-clap-fused", "builtin", "builtin/tiny-clap-fused", None, "builtin--tiny-clap-fused"),
-        ("my.pkg:make", "factory", "my.pkg:make", None, "my.pkg--make"),
-        ("msclap:2023", "factory", "msclap:2023", None, "msclap--2023"),
+        ("my.pkg:make", "factory", "my.pkg:make", None, "my.pkg%3Amake"),
+        ("msclap:2023", "factory", "msclap:2023", None, "msclap%3A2023"),
     ],
 )
 def test_each_form(text: str, kind: str, name: str, revision: str | None, slug: str) -> None:
@@ -88,3 +88,13 @@ def test_a_slug_is_a_file_name(name: str) -> None:
     slug = ModelSpec(text=name, kind="hub", id=f"owner/{name}").slug
     assert slug.startswith("owner--")
     assert not set(slug) & set('/\\:*?"<>|\0\n ')
+
+
+PARTS = st.text(st.sampled_from("a-.:%~é "), min_size=1)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=2), st.lists(PARTS, min_size=1, max_size=2))
+def test_no_two_names_share_a_slug(one: list[str], two: list[str]) -> None:
+    """Else one model would be judged against another's stored run."""
+    slugs = {ModelSpec(text=name, kind="hub", id=name).slug for name in ("/".join(one), "/".join(two))}
+    assert len(slugs) == len({tuple(one), tuple(two)})

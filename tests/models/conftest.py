@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,9 @@ def tiny_clap(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny_clap_unfused(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random unfused CLAP."""
     return build_tiny_clap(tmp_path_factory.mktemp("models") / "tiny-unfused", fused=False)
+
+
+@pytest.fixture
+def copy(tiny_clap: Path, tmp_path: Path) -> Path:
+    """A fused CLAP folder that a test may damage."""
+    return Path(shutil.copytree(tiny_clap, tmp_path / "copy"))

@@ -1,0 +1,136 @@
+"""Loading a CLAP folder: quiet, nothing of it is run, and one line about what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import RobertaTokenizer, logging
+
+from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.protocol import NAMED
+
+SHORT = NAMED["short-clip"]
+Damage = Callable[[Path], object]
+
+
+def _edit(file: str, change: Callable[[dict[str, Any]], Any]) -> Damage:
+    def damage(folder: Path) -> None:
+        content = json.loads((folder / file).read_text())
+        change(content)
+        (folder / file).write_text(json.dumps(content))
+
+    return damage
+
+
+def _write(file: str, content: bytes) -> Damage:
+    return lambda folder: (folder / file).write_bytes(content)
+
+
+def _truncate(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+
+
+def _remove(*files: str) -> Damage:
+    return lambda folder: [(folder / file).unlink() for file in files]
+
+
+def _add_tokens(folder: Path) -> None:
+    words = RobertaTokenizer.from_pretrained(folder)
+    words.add_tokens(["<sound>"])
+    words.save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (_truncate, "is no loadable CLAP"),
+        (_write("model.safetensors", b""), "is no loadable CLAP"),
+        (_write("model.safetensors", b"\x80\x04" * 100), "is no loadable CLAP"),
+        (_remove("config.json"), "is no loadable CLAP"),
+        (_write("config.json", b'{"model_type": '), "is no loadable CLAP"),
+        (_remove("model.safetensors"), "is no loadable CLAP"),
+        (_remove("tokenizer.json", "tokenizer_config.json"), "holds no vocabulary, expected one of"),
+        (_remove("tokenizer.json"), "holds no vocabulary, expected one of"),
+        (_write("tokenizer.json", b"{}"), "is no loadable CLAP"),
+        (_remove("processor_config.json"), "is no loadable CLAP"),
+        (_edit("config.json", lambda c: c.update(model_type="bert")), "says model_type 'bert', expected 'clap'"),
+        (_write("config.json", b"{}"), "says model_type None, expected 'clap'"),
+        (_edit("config.json", lambda c: c["text_config"].update(hidden_size="wide")), "is no loadable CLAP"),
+        (_edit("config.json", lambda c: c["text_config"].update(num_hidden_layers=2)), "weights lack 16 tensors"),
+        (_edit("config.json", lambda c: c.update(projection_dim=24)), "is no loadable CLAP"),
+        (
+            _edit("processor_config.json", lambda c: c["feature_extractor"].update(truncation="rand_trunc")),
+            "truncation is 'rand_trunc', a model with enable_fusion=True was trained with 'fusion'",
+        ),
+        (_add_tokens, "the tokenizer has 101 tokens, the model 100"),
+    ],
+)
+def test_a_damaged_folder_is_one_line(
+    damage: Damage, expected: str, copy: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    damage(copy)
+    capfd.readouterr()
+    with pytest.raises(ModelError) as caught:
+        Clap(copy, device="cpu")
+    text = str(caught.value)
+    assert text.startswith(str(copy))
+    assert expected in text
+    assert "\n" not in text
+    assert capfd.readouterr() == ("", "")
+
+
+def test_code_in_a_folder_is_neither_run_nor_asked_about(
+    tiny_clap: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left to itself transformers asks on the terminal, for 15 s, whether to run it."""
+    (copy / "evil.py").write_text("raise SystemExit('ran')")
+    named = {"AutoTokenizer": ["evil.Slow", "evil.Fast"], "AutoConfig": "evil.Config"}
+    _edit("config.json", lambda content: content.update(auto_map=named))(copy)
+    _edit("tokenizer_config.json", lambda content: content.update(auto_map=named, tokenizer_class="Evil"))(copy)
+    monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
+    made, plain = (Clap(folder, device="cpu").embed_text(["a dog barks"], SHORT) for folder in (copy, tiny_clap))
+    np.testing.assert_array_equal(made, plain)
+
+
+def test_loading_says_nothing_and_leaves_transformers_as_it_was(tiny_clap: Path, copy: Path) -> None:
+    """In a process of its own: transformers' log handler keeps the stderr of its import."""
+    _remove("model.safetensors")(copy)
+    script = f"""
+import warnings, numpy as np
+from pathlib import Path
+from transformers import logging
+from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.protocol import Protocol
+warnings.simplefilter("error")
+before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+model = Clap(Path({str(tiny_clap)!r}), device="cpu")
+model.embed_audio([np.ones(100, dtype=np.float32)], Protocol())
+model.embed_text(["dog " * 600], Protocol())
+model.count_cut(["dog " * 600], Protocol())
+try:
+    Clap(Path({str(copy)!r}), device="cpu")
+except ModelError:
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+    print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_the_users_verbosity_and_bars_come_back(tiny_clap: Path) -> None:
+    logging.disable_progress_bar()
+    try:
+        Clap(tiny_clap, device="cpu")
+        assert not logging.is_progress_bar_enabled()
+    finally:
+        logging.enable_progress_bar()
