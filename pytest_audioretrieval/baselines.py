@@ -123,4 +123,4 @@ def environment_differences(new: Run, baseline: Run) -> list[str]:
 
 def _weights(run: Run) -> str:
     revision = f"@{run.model.revision[:12]}" if run.model.revision else ""
-    return f"{run.model.id}{revision} ({run.model.weights_sha256[:12]})"
+    return f"{run.model.id}{revision} ({run.model.weights_sha256[:12] or 'not known'})"

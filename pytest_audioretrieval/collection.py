@@ -14,33 +14,24 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession
 
 BARE = "--model"
+#: Set where a conftest.py or another plugin has ``--model``.
+BARE_TAKEN = pytest.StashKey[bool]()
 NO_SUITE = "none"
 
 
-def claim_bare_model(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Register ``--model`` unless a conftest.py or another plugin has it; then say so once.
+def claim_bare_model(config: pytest.Config, parser: pytest.Parser) -> None:
+    """Register ``--model`` unless a conftest.py or another plugin has it; ``report.collect`` then says so.
 
     Done after conftests are loaded, because two owners of one option end pytest.
     """
     unknown = parser.parse_known_and_unknown_args([BARE, "x"])[1]
     if BARE not in unknown:
-        if _mentions(args, "retrieval"):
-            config.issue_config_time_warning(
-                pytest.PytestConfigWarning(
-                    "another plugin or conftest.py defines --model: pytest-audioretrieval answers to "
-                    "--retrieval-model alone"
-                ),
-                stacklevel=2,
-            )
+        config.stash[BARE_TAKEN] = True
         return
     option = next(o for o in settings.OPTIONS if o.name == "model")
     parser.getgroup("audioretrieval").addoption(
         BARE, dest=option.dest, action="append", default=None, metavar="SPEC", help="same as --retrieval-model"
     )
-
-
-def _mentions(args: list[str], word: str) -> bool:
-    return any(arg.startswith(f"--{word}") for arg in args)
 
 
 def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
@@ -73,11 +64,16 @@ def _suite(name: str) -> Any:
     return folder / f"{name}.py"
 
 
-def suite_module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """The module of a packaged suite, with the same node id wherever the package is installed."""
+def is_suite(path: Path) -> bool:
+    """Whether ``path`` is a packaged suite."""
     from pytest_audioretrieval.shipped import shipped
 
-    if path.parent != shipped("suites"):
+    return path.parent == shipped("suites")
+
+
+def suite_module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """The module of a packaged suite, with the same node id wherever the package is installed."""
+    if not is_suite(path):
         return None
     module: pytest.Module = pytest.Module.from_parent(parent, path=path, nodeid=f"suites/{path.name}")
     return module

@@ -76,6 +76,8 @@ def _reference(dataset: Dataset, direction: Direction, queries: int) -> DatasetR
 
 
 def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...]) -> Outcomes:
+    from pytest_audioretrieval.metrics.retrieval import map_at
+
     ranks = [[int(r) for r in row] for row in ranking.relevant_ranks]
     return Outcomes(
         id=list(ids),
@@ -83,7 +85,7 @@ def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...])
         first_hit_rank=[row[0] for row in ranks],
         pessimistic_rank=[int(r) for r in ranking.pessimistic_rank],
         tied=[int(t) for t in ranking.tied],
-        ap=[round(runs.average_precision(row), 9) for row in ranks],
+        ap=[round(float(value), runs.AP_DIGITS) for value in map_at(10)(ranking)],
         margin=[round(float(m), runs.MARGIN_DIGITS) for m in ranking.margin],
         relevant_ranks=ranks if any(len(row) > 1 for row in ranks) else None,
     )
@@ -92,18 +94,13 @@ def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...])
 def _with_means(run: Run) -> Run:
     import msgspec
 
-    from pytest_audioretrieval.metrics.retrieval import hit_rate, map_at, margin, mrr
+    from pytest_audioretrieval.metrics import retrieval
 
-    means = {
-        str(m): float(m(run.columns).mean())
-        for m in (hit_rate(1), hit_rate(5), hit_rate(10), map_at(10), mrr(), margin())
-    }
-    ranks = sorted(run.queries.first_hit_rank)
-    count = len(ranks)
-    means["mean_rank"] = sum(ranks) / count
-    means["median_rank"] = (ranks[(count - 1) // 2] + ranks[count // 2]) / 2
+    hits = [retrieval.hit_rate(k) for k in (1, 5, 10)]
+    ranks = [retrieval.map_at(10), retrieval.mrr(), retrieval.mean_rank(), retrieval.median_rank()]
+    means = {str(metric): metric.value(run.columns) for metric in (*hits, *ranks, retrieval.margin())}
     means["tied_queries"] = float(sum(t > 0 for t in run.queries.tied))
-    means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / count
+    means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / run.dataset.queries
     return msgspec.structs.replace(run, metrics={name: round(value, 9) for name, value in means.items()})
 
 

@@ -163,9 +163,8 @@ class Gate:
         target = self._target
         path = self._session.shelf.target(target.source.name, target.direction, target.model.slug)
         # A run recorded by an earlier test must not be judged against itself by the next one.
-        if path not in self._session.recording and not self._wanted(subject):
+        if not self._session.recorded_now(path) and not self._wanted(subject):
             return
-        self._session.recording.add(path)
         record = {"path": str(path), "content": runs.encode(subject.run)}
         self._node.stash[CARGO] = {"record": record}
         pytest.skip(f"recorded {self._session.shown(path)}")
@@ -176,7 +175,7 @@ class Gate:
         if self._session.settings["record"] == "all":
             return True
         try:
-            found = self._session.baseline(self._target)
+            found = self._session.stored(self._target, self._target.model)
             if found is None:
                 return True
             if self._session.settings["record"] == "new":
@@ -196,7 +195,8 @@ class Gate:
         cargo = self._node.stash.setdefault(CARGO, {})
         cargo.setdefault("findings", []).append(msgspec.to_builtins(finding))
         for key in ("verdict", "difference", "low", "high", "margin"):
-            self._node.user_properties.append((f"retrieval_{finding.metric}_{key}", getattr(finding, key)))
+            if (value := getattr(finding, key)) is not None:
+                self._node.user_properties.append((f"retrieval_{finding.metric}_{key}", value))
         if finding.holds:
             return finding
         from pytest_audioretrieval.report.failure import explain

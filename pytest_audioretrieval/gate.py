@@ -41,7 +41,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         difference: new - baseline, signed so that positive is better.
         low, high: one-sided bounds at ``confidence`` (together the two-sided ``2 * confidence - 1`` interval).
         plain: the plain two-sided 95 % percentile interval of the pinned protocol.
-        attainable_margin: smallest margin these data certify.
+        attainable_margin: the claim holds at every margin above this one; None for ``superior``, which has no margin.
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
@@ -117,8 +117,15 @@ def judge(
 
     Raises:
         BaselineError: the two are not comparable; names the field.
+        SpecError: a metric that is no mean over queries.
     """
     from pytest_audioretrieval.stats import compare
+
+    if metric.statistic != "mean":
+        raise SpecError(
+            f"{metric} is a {metric.statistic} over queries, and only means are compared: "
+            "claim mean_rank() or log2_rank(), or read it with Metric.value"
+        )
 
     baselines.refuse_incomparable(subject.run, baseline, where)
     new, old = metric(subject.run.columns), metric(baseline.columns)
@@ -150,11 +157,12 @@ def judge(
         losers=[] if holds else _losers(subject, baseline, new - old if metric.higher_is_better else old - new),
         environment=baselines.environment_differences(subject.run, baseline),
         source=where,
-        **_numbers(result),
+        **_numbers(result, claim),
     )
 
 
-def _numbers(result: Comparison) -> dict[str, Any]:
+def _numbers(result: Comparison, claim: Literal["non_inferior", "equivalent", "superior"]) -> dict[str, Any]:
+    smallest, needed = result.smallest_margin(claim), result.clusters_to_settle(claim)
     return {
         "baseline_value": float(result.baseline_value),
         "new_value": float(result.new_value),
@@ -162,11 +170,11 @@ def _numbers(result: Comparison) -> dict[str, Any]:
         "low": float(result.low),
         "high": float(result.high),
         "plain": (float(result.plain_low), float(result.plain_high)),
-        "attainable_margin": float(result.attainable_margin),
+        "attainable_margin": None if smallest is None else float(smallest),
         "clusters": int(result.clusters),
         "queries": int(result.queries),
         "changed": int(result.changed),
-        "clusters_needed": None if result.clusters_needed is None else int(result.clusters_needed),
+        "clusters_needed": None if needed is None else int(needed),
         "p_regressed": float(result.p_regressed),
     }
 
@@ -185,7 +193,7 @@ def judge_published(
     subject: Subject, metric: Metric, published: float, *, tolerance: float, test: str, model_spec: str, source: str
 ) -> Finding:
     """Whether a value lies within ``tolerance`` of a published one (seed: pinned-protocol.md, "Processor behavior")."""
-    value = float(metric(subject.run.columns).mean())
+    value = metric.value(subject.run.columns)
     difference = (value - published) * (1 if metric.higher_is_better else -1)
     holds = abs(value - published) <= check_margin(tolerance)
     return Finding(

@@ -40,7 +40,7 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
     yield
-    collection.claim_bare_model(early_config, parser, args)
+    collection.claim_bare_model(early_config, parser)
     collection.add_suites(early_config, parser, args)
 
 
@@ -48,19 +48,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     # An xdist controller collects nothing itself, yet reports come to it.
     if settings.mentioned(config) or config.getoption("dist", "no") != "no":
-        session_of(config)
+        try:
+            session_of(config)
+        except RetrievalError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def session_of(config: pytest.Config) -> RetrievalSession:
-    """The state of this run, made on first use: a run without retrieval tests pays nothing for it."""
+    """The state of this run, made on first use: a run without retrieval tests pays nothing for it.
+
+    Raises:
+        SpecError: a wrong option.
+    """
     if SESSION not in config.stash:
         from pytest_audioretrieval.report.collect import Collector
         from pytest_audioretrieval.session import RetrievalSession
 
-        try:
-            config.stash[SESSION] = RetrievalSession(config)
-        except RetrievalError as error:
-            raise pytest.UsageError(str(error)) from None
+        config.stash[SESSION] = RetrievalSession(config)
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
     return config.stash[SESSION]
@@ -78,15 +82,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         collection.parametrize(metafunc, session_of(metafunc.config))
     except RetrievalError as error:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+        # Unlike a UsageError, which ends in a traceback here.
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     report = yield
     if call.when == "call" and CARGO in item.stash:
-        # An attribute of plain values travels from an xdist worker to the controller.
-        report.retrieval = item.stash[CARGO]
+        # An attribute of plain values travels from an xdist worker to the controller; all workers collect alike.
+        cargo = item.stash[CARGO]
+        report.retrieval = cargo | {"position": item.session.items.index(item)}
     return report
 
 

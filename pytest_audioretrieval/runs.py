@@ -21,6 +21,8 @@ SCHEMA = "pytest-audioretrieval/run/1"
 
 #: Digits after the point that a stored margin keeps: float32 vectors carry no more.
 MARGIN_DIGITS = 7
+#: Digits after the point that a stored average precision keeps.
+AP_DIGITS = 9
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,11 +158,13 @@ def _contradiction(run: Run) -> str | None:
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
         if rank < 1 or not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks:
             return f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be"
-        if abs(q.ap[position] - average_precision(ranks)) > 1e-6:
-            return f"query {q.id[position]!r}: ap {q.ap[position]} does not follow from its ranks {ranks}"
+    return _wrong_precision(run)
+
+
+def _wrong_precision(run: Run) -> str | None:
+    from pytest_audioretrieval.metrics.retrieval import map_at
+
+    for name, stored, found in zip(run.queries.id, run.queries.ap, map_at(10)(run.columns), strict=True):
+        if abs(stored - found) > 1e-6:
+            return f"query {name!r}: ap {stored} does not follow from its ranks, which give {found:.9f}"
     return None
-
-
-def average_precision(ranks: list[int]) -> float:
-    """map@10 of one query from its relevant ranks, ascending."""
-    return sum((hit + 1) / rank for hit, rank in enumerate(ranks) if rank <= 10) / min(10, len(ranks))

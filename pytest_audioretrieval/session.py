@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_audioretrieval import data, protocol, settings, spec
+from pytest_audioretrieval import collection, data, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, Direction
 from pytest_audioretrieval.data.registry import Source, source
 from pytest_audioretrieval.errors import BaselineError, SpecError
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
+#: Options without which the next command would not ask for the same.
+KEPT = ("suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,22 @@ class RetrievalSession:
         self.track = Tracker(config)
         self.findings: list[Finding] = []
         self.recorded: list[Path] = []
-        self.recording: set[Path] = set()
+        self._names: dict[tuple[str, str], object] = {}
         self._datasets: dict[str, Dataset] = {}
         self._identities: dict[str, ModelIdentity] = {}
         self._retrievers: dict[str, Retriever] = {}
         self._vectors: dict[tuple[str, str, str], Any] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
+        self._check()
+        self._at_start = self._stamps()
+
+    def _check(self) -> None:
+        """What is wrong on the command line or in the ini file ends pytest before anything is collected."""
+        assert self.protocol
+        for text in (*self.settings["model"], *filter(None, [self.settings["baseline"]])):
+            spec.parse(text)
+        for name in self.settings["dataset"]:
+            source(name, self.settings.base("dataset"))
 
     @cached_property
     def protocol(self) -> protocol.Protocol:
@@ -83,28 +95,51 @@ class RetrievalSession:
         if self.settings["no-cache"]:
             return None
         if self.settings["cache"]:
-            return self.settings.invocation_dir / Path(self.settings["cache"]).expanduser()
+            return self.settings.base("cache") / Path(self.settings["cache"]).expanduser()
         pytest_cache = getattr(self.config, "cache", None)
         return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
 
     @cached_property
     def store(self) -> Store:
-        from pytest_audioretrieval.embedding.store import Store
+        from pytest_audioretrieval.embedding.store import Store, place
 
-        return Store(self.cache / "embeddings" if self.cache else None)
+        return Store(place(self.cache, self.settings["device"]))
 
     def targets(self, marker: dict[str, Any]) -> list[Target]:
-        """Model x dataset x direction for one test, in a fixed order."""
+        """Model x dataset x direction for one test, in a fixed order, each once."""
         _check_marker(marker)
         models = [self._model(text) for text in marker.get("models") or self.settings["model"]]
-        names = self.settings["dataset"] or marker.get("datasets") or DEFAULT_DATASETS
-        sources = [source(str(name), self.settings.invocation_dir) for name in names]
+        asked, base = self.settings["dataset"], self.settings.base("dataset")
+        names = asked or marker.get("datasets") or DEFAULT_DATASETS
+        sources = [self._source(str(name), base if asked else self.settings.rootpath) for name in names]
         directions = marker.get("directions") or DIRECTIONS
         baseline = marker.get("baseline") or self.settings["baseline"]
-        return [Target(m, s, d, baseline) for m in models for s in sources for d in directions]
+        return list(dict.fromkeys(Target(m, s, d, baseline) for m in models for s in sources for d in directions))
 
     def _model(self, text: str) -> ModelSpec:
-        return spec.parse(text)
+        model = spec.parse(text)
+        self._one_of_its_name("model", model.id, model.path or model.revision or "no revision")
+        return model
+
+    def _source(self, name: str, base: Path) -> Source:
+        found = source(name, base)
+        self._one_of_its_name("dataset", found.name, found.folder or "built in")
+        return found
+
+    def _one_of_its_name(self, kind: str, name: str, where: object) -> None:
+        """Ids, stored runs and loaded things go by name, so that in one run a name must stand for one thing."""
+        other = self._names.setdefault((kind, name), where)
+        if other != where:
+            raise SpecError(f"two {kind}s are called {name!r} ({other} and {where}): rename one, or run them apart")
+
+    def _stamps(self) -> dict[Path, tuple[int, int]]:
+        if not self.settings["record"]:
+            return {}
+        return {path: _stamp(path) for path in self.shelf.own.glob("*/*/*.json")}
+
+    def recorded_now(self, path: Path) -> bool:
+        """Whether ``path`` was written since this run began, here or by another xdist worker."""
+        return path.is_file() and self._at_start.get(path) != _stamp(path)
 
     def dataset(self, target: Target) -> Dataset:
         name = target.source.name
@@ -172,9 +207,13 @@ class RetrievalSession:
 
     def baseline(self, target: Target, override: str | None = None) -> tuple[Run, str] | None:
         """The stored run to judge against and where it lies, or None where there is none."""
+        return self.stored(target, self.baseline_spec(target, override))
+
+    def stored(self, target: Target, model: ModelSpec) -> tuple[Run, str] | None:
+        """The stored run of ``model`` on a target's dataset and direction and where it lies, or None."""
         from pytest_audioretrieval import baselines
 
-        path = self.shelf.find(target.source.name, target.direction, self.baseline_spec(target, override).slug)
+        path = self.shelf.find(target.source.name, target.direction, model.slug)
         return (baselines.read(path), self.shown(path)) if path else None
 
     def baseline_spec(self, target: Target, override: str | None = None) -> ModelSpec:
@@ -193,18 +232,36 @@ class RetrievalSession:
         there = f"; there are {', '.join(known)}" if known else ""
         return BaselineError(
             f"no baseline of {wanted.id} on {target.source.name} {target.direction} in "
-            f"{self.shown(self.shelf.own)}{there}: record one with: {self.command(wanted.text)} --retrieval-record new"
+            f"{self.shown(self.shelf.own)}{there}: record one with: "
+            + self.command(wanted.text, "--retrieval-record", "new")
         )
 
-    def command(self, model: str) -> str:
-        """The command line that asks for the same data and protocol with ``model``."""
-        words: Sequence[str] = [f"pytest --model {model}"]
-        explicit = self.settings.explicit
+    @property
+    def model_switch(self) -> str:
+        """``--model``, unless another plugin or conftest.py has it."""
+        return "--retrieval-model" if self.config.stash.get(collection.BARE_TAKEN, False) else collection.BARE
+
+    def command(self, model: str, *more: str) -> str:
+        """The command line that asks for the same tests, data and protocol with ``model``."""
+        words = ["pytest", self.model_switch, model]
         for option in settings.OPTIONS:
-            if option.name in explicit and option.name in ("suite", "dataset", "protocol"):
-                values = self.settings[option.name]
-                words = [*words, *(f"{option.switch} {v}" for v in (values if option.repeatable else [values]))]
-        return " ".join(words)
+            if option.name in self.settings.explicit and option.name in KEPT:
+                value = self.settings[option.name]
+                values = value if option.repeatable else [value]
+                words += [option.switch] if option.flag else [word for v in values for word in (option.switch, v)]
+        return shlex.join([*words, *self._paths(), *more])
+
+    def _paths(self) -> list[str]:
+        """What was collected besides packaged suites, as one would type it."""
+        base = self.settings.invocation_dir
+        paths = [Path(arg) for arg in self.config.args if not collection.is_suite(Path(arg))]
+        return [path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path) for path in paths]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Changes with every atomic write of ``path``."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _check_marker(marker: dict[str, Any]) -> None:

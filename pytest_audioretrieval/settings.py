@@ -5,7 +5,9 @@ Precedence: marker or call argument, then command line, then ini, then default.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audioretrieval.errors import SpecError
@@ -58,25 +60,33 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-def _confidence(text: str) -> float:
-    value = float(text)
-    if not 0.5 < value < 1:
-        raise ValueError("expected a number between 0.5 and 1, such as 0.95")
-    return value
+def number(kind: type[int] | type[float], fits: Callable[[Any], bool], expected: str) -> Callable[[str], Any]:
+    """A parser that admits only numbers of ``kind`` for which ``fits`` is true."""
+
+    def parse(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise ValueError(f"expected {expected}")
+        return value
+
+    return parse
 
 
-def _resamples(text: str) -> int:
-    value = int(text)
-    if not 100 <= value <= 1_000_000:
-        raise ValueError("expected a whole number between 100 and 1000000")
-    return value
+DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
-def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise ValueError("expected a whole number between 0 and 4294967295")
-    return value
+def _device(text: str) -> str:
+    if not DEVICE.fullmatch(text):
+        raise ValueError("expected auto, cpu, cuda, cuda:N or mps")
+    return text
+
+
+_confidence = number(float, lambda value: 0.5 < value < 1, "a number between 0.5 and 1, such as 0.95")
+_resamples = number(int, lambda value: 100 <= value <= 1_000_000, "a whole number between 100 and 1000000")
+_seed = number(int, lambda value: 0 <= value < 2**32, "a whole number between 0 and 4294967295")
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -117,7 +127,7 @@ OPTIONS: tuple[Option, ...] = (
         default="short-clip",
         metavar="NAME",
     ),
-    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", metavar="DEVICE"),
+    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", parse=_device, metavar="DEVICE"),
     Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR"),
     Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
     Option("offline", "never touch the network", default=False, flag=True),
@@ -156,6 +166,10 @@ class Settings:
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
+    def base(self, name: str) -> Path:
+        """What a relative path in option ``name`` starts from: where it was typed, or the rootdir for the ini file."""
+        return self.invocation_dir if name in self.explicit else self.rootpath
+
 
 def register(parser: pytest.Parser) -> None:
     """Add every option but the bare ``--model`` and every ini twin."""
@@ -186,7 +200,7 @@ def resolve(config: pytest.Config) -> Settings:
         given = config.getoption(option.dest, None)
         if given is not None:
             explicit.add(option.name)
-        values[option.name] = _value(option, given, config.getini(option.dest))
+        values[option.name] = _value(option, given, _ini(config, option))
     if values["record"] and values["baseline"]:
         raise SpecError(
             "--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name"
@@ -194,9 +208,18 @@ def resolve(config: pytest.Config) -> Settings:
     return Settings(config, values, frozenset(explicit))
 
 
+def _ini(config: pytest.Config, option: Option) -> Any:
+    import pytest
+
+    try:
+        return config.getini(option.dest)
+    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
+        raise SpecError(f"ini {option.dest}: {error}") from None
+
+
 def _value(option: Option, given: Any, ini: Any) -> Any:
     source, raw = (option.switch, given) if given is not None else (f"ini {option.dest}", ini)
-    if raw is None or raw == "":
+    if raw is None or raw in ("", []):
         return option.default
     if option.flag:
         return bool(raw)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.tiny_clap import build_tiny_clap
 
+pytest_plugins = ["pytester"]
+
 
 @pytest.fixture(scope="session")
 def tiny_clap(tmp_path_factory: pytest.TempPathFactory) -> Path:

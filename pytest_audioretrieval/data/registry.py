@@ -19,10 +19,11 @@ Track = Callable[..., object]
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset by name, and how to load it: ``load(cache folder, track)``."""
+    """A dataset by name, and how to load it: ``load(cache folder, track)``; ``folder`` is that of a user's own."""
 
     name: str
     load: Callable[[Path | None, Track], Dataset] = field(repr=False, compare=False)
+    folder: Path | None = None
 
 
 def _sounds(cache: Path | None, track: Track) -> Dataset:
@@ -59,7 +60,7 @@ def source(text: str, base: Path) -> Source:
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import folder_name, load_folder
 
-        return Source(folder_name(folder), lambda cache, track: load_folder(folder))
+        return Source(folder_name(folder), lambda cache, track: load_folder(folder), folder.resolve())
     near = get_close_matches(text, NAMED, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise SpecError(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import torch
 
 from pytest_audioretrieval.errors import SpecError
-
-_FORM = re.compile(r"cpu|mps|cuda(:\d+)?")
+from pytest_audioretrieval.settings import DEVICE
 
 
 def choose(text: str) -> str:
@@ -19,7 +16,7 @@ def choose(text: str) -> str:
     """
     if text == "auto":
         return "cuda:0" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    if not _FORM.fullmatch(text):
+    if not DEVICE.fullmatch(text):
         raise SpecError(f"device {text!r}: expected auto, cpu, cuda, cuda:N or mps")
     if text.startswith("cuda"):
         number, there = int(text.partition(":")[2] or 0), torch.cuda.device_count()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_audioretrieval import collection
 from pytest_audioretrieval.errors import RetrievalError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Collector:
 
     def __init__(self, state: RetrievalSession) -> None:
         self.state = state
+        self._received: list[tuple[int, Finding]] = []
+        self._unwritten: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
@@ -36,7 +39,9 @@ class Collector:
 
         from pytest_audioretrieval.gate import Finding
 
-        self.state.findings.extend(msgspec.convert(cargo.get("findings", []), list[Finding]))
+        findings = msgspec.convert(cargo.get("findings", []), list[Finding])
+        position = msgspec.convert(cargo["position"], int)
+        self._received.extend((position, finding) for finding in findings)
         record = cargo.get("record")
         if isinstance(record, dict):
             try:
@@ -52,26 +57,49 @@ class Collector:
             self.state.recorded.append(path)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        if not self.state.findings:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.state.config.getoption("collectonly"):
             return
+        # In the order of collection, whichever xdist worker came first.
+        received = sorted(self._received, key=lambda pair: pair[0])
+        self.state.findings = corrected([finding for _, finding in received])
+        self._write_reports()
+        if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write_reports(self) -> None:
         from pytest_audioretrieval.report import json, markdown
 
-        self.state.findings[:] = corrected(self.state.findings)
+        settings, findings = self.state.settings, self.state.findings
         for option, render in (("json", json.render), ("markdown", markdown.render)):
-            if self.state.settings[option]:
-                path = self.state.settings.invocation_dir / self.state.settings[option]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(render(self.state.findings), encoding="utf-8")
-        if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-            with Path(step_summary).open("a", encoding="utf-8") as stream:
-                stream.write(markdown.render(self.state.findings))
+            if settings[option]:
+                self._report(settings.base(option) / settings[option], "w", f"--retrieval-{option}", render(findings))
+        if findings and (step_summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+            self._report(Path(step_summary), "a", "$GITHUB_STEP_SUMMARY", markdown.render(findings))
+
+    def _report(self, path: Path, mode: str, source: str, content: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open(mode, encoding="utf-8") as stream:
+                stream.write(content)
+        except OSError as error:
+            self._unwritten.append(
+                f"{source}: {path} was not written ({error.strerror}): name a file in a folder that can be written"
+            )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.state.findings or self.state.recorded:
             from pytest_audioretrieval.report.terminal import summary
 
             summary(terminalreporter, self.state)
+        if collection.BARE_TAKEN in self.state.config.stash:
+            terminalreporter.write_line(
+                "audioretrieval: another plugin or conftest.py defines --model, so the models to judge are named with "
+                "--retrieval-model alone",
+                yellow=True,
+            )
+        for line in self._unwritten:
+            terminalreporter.write_line(f"ERROR: {line}", red=True)
 
 
 def corrected(findings: list[Finding]) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.report.columns import heading, interval
@@ -36,16 +37,16 @@ def _figures(finding: Finding) -> Iterator[str]:
     yield f"  {finding.confidence:.0%} one-sided bounds {interval(finding)}   margin {finding.margin:g}"
     if finding.plain is not None:
         yield f"  plain 95 % percentile interval [{finding.plain[0]:+.4f}, {finding.plain[1]:+.4f}]"
-    yield (
-        f"  {finding.changed} of {finding.queries} queries changed, in {finding.clusters} clusters; "
-        f"smallest margin these data can certify: {finding.attainable_margin:.4f}"
-    )
+    certain = finding.attainable_margin
+    attainable = "" if certain is None else f"; smallest margin these data can certify: {certain:.4f}"
+    yield f"  {finding.changed} of {finding.queries} queries changed, in {finding.clusters} clusters{attainable}"
     yield f"  {_settling(finding)}"
 
 
 def _settling(finding: Finding) -> str:
     if finding.clusters_needed is None:
-        return "more clips would not settle it: the difference itself is at or past the margin"
+        short = "there is no gain" if finding.claim == "superior" else "the difference itself is at or past the margin"
+        return f"more clips would not settle it: {short}"
     return f"about {finding.clusters_needed} clusters would settle it at this spread"
 
 
@@ -60,18 +61,21 @@ def _losers(finding: Finding) -> Iterator[str]:
 
 
 def _short(text: str, width: int = WIDTH) -> str:
-    flat = " ".join(text.split())
+    flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split()))
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
-    command = session.command(finding.model_spec)
     if finding.claim == "consistent":
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
+    more = partial(session.command, finding.model_spec)
     if finding.verdict == "regressed":
-        yield f"next: find what changed (weights, libraries, audio); all figures: {command} --retrieval-json out.json"
+        figures = more("--retrieval-json", "out.json")
+        yield f"next: find what changed (weights, libraries, audio); all figures: {figures}"
+    elif finding.claim == "superior":
+        yield "next: add clips until a gain of this size shows, or claim non_inferior"
     else:
         yield "next: ask for a margin these data can certify, or add clips until the interval fits"
     if finding.baseline == finding.model:
-        yield f"      or accept the new state as the baseline: {command} --retrieval-record changed"
+        yield f"      or accept the new state as the baseline: {more('--retrieval-record', 'changed')}"

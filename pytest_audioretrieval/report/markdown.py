@@ -35,6 +35,6 @@ def _escape(text: str) -> str:
     """Captions are foreign text: no HTML, no Markdown, no line break, at most 200 characters."""
     short = text if len(text) <= 200 else text[:199] + "…"
     safe = html.escape(" ".join(short.split()), quote=False)
-    for mark in "\\`*[]|!":
+    for mark in "\\`*_[]|!~$":
         safe = safe.replace(mark, "\\" + mark)
     return safe
