@@ -61,14 +61,14 @@ def evaluate(
         cache: folder of an embedding store; None keeps nothing.
     """
     from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
-    from pytest_audioretrieval.embedding.store import Store
+    from pytest_audioretrieval.embedding.store import Store, place
     from pytest_audioretrieval.evaluate import subject
     from pytest_audioretrieval.models.registry import describe
     from pytest_audioretrieval.runs import Model
 
     named, settings = spec.parse(model), protocol or Protocol()
     identity = describe(named, offline=offline, allow_unpinned=allow_unpinned)
-    store, track = Store(cache), Tracker()
+    store, track = Store(place(cache, device)), Tracker()
     loaded: list[Retriever] = []
 
     def retriever() -> Retriever:

@@ -94,7 +94,7 @@ def sha256_of(path: Path) -> str:
 
 
 def verify(found: Mapping[str, str], pin: Pin, name: str) -> None:
-    """Refuse files that are missing or differ from their pin.
+    """Refuse files that are missing or differ from their pin, and weights that it does not name.
 
     Args:
         found: path -> sha256 of the files at hand, hashed before any is opened.
@@ -107,3 +107,6 @@ def verify(found: Mapping[str, str], pin: Pin, name: str) -> None:
                 f"{name}: sha256 of {file} is {found[file]}, PINS.json expects {expected}: "
                 "it is not the pinned checkpoint; restore it, or name the new one and pin it"
             )
+    for file in found if pin.files else ():
+        if file.endswith(".safetensors") and file not in pin.files:
+            raise PinError(f"{name}: {file} is not among the files PINS.json names: remove it or restore the folder")

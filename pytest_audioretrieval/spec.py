@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from pytest_audioretrieval.errors import SpecError
 
@@ -15,6 +16,8 @@ Kind = Literal["builtin", "folder", "hub", "backend", "factory"]
 BUILTIN = Path(__file__).parent / "models" / "builtin"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+#: All but letters, digits and ``_``; also a dot in front and hyphens that ``--`` would hide.
+_UNSAFE = re.compile(r"[^\w.-]|^[.-]|-\Z|(?<=-)-")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -38,10 +41,12 @@ class ModelSpec:
 
     @property
     def slug(self) -> str:
-        """``id`` as a file name: ``/`` and ``:`` become ``--``, anything else unusual its code point."""
-        return "".join(
-            "--" if c in "/:" else c if c.isalnum() or c in "._-" else f"%{ord(c):02x}" for c in self.id
-        ).lstrip(".")
+        """``id`` as a file name, no two alike: ``/`` becomes ``--``, what is no part of a plain name is escaped."""
+        parts = (
+            _UNSAFE.sub(lambda found: quote(found[0], safe="").replace("-", "%2D").replace(".", "%2E"), part)
+            for part in self.id.split("/")
+        )
+        return "--".join(parts)
 
 
 def parse(text: str) -> ModelSpec:

@@ -90,14 +90,32 @@ def embed_texts(
 
 
 class _Batches(Generic[T]):
-    """Items in document order, in batches that do not depend on what is stored already."""
+    """Items in document order, in batches that do not depend on what is stored already.
 
-    def __init__(self, keys: Sequence[str], items: Sequence[T], size: int, *, unique: bool) -> None:
-        self.keys = [key if unique else f"{position}" for position, key in enumerate(keys)]
-        first = dict(zip(reversed(self.keys), reversed(items), strict=True))
-        wanted = list(dict.fromkeys(self.keys))
-        self.batches = [wanted[i : i + size] for i in range(0, len(wanted), size)]
-        self.item = first
+    A vector's last digit depends on its neighbours in the batch (fault 11), so that a vector is stored under its item
+    *and* its batch: what a gate sees never depends on which datasets were embedded before.
+
+    Attributes:
+        keys: of each item given, in order; of a batch of one the content's own.
+        batches: keys of different items.
+        item: by key.
+    """
+
+    def __init__(self, contents: Sequence[str], items: Sequence[T], size: int, *, unique: bool) -> None:
+        names = [name if unique else f"{position}" for position, name in enumerate(contents)]
+        wanted = list(dict.fromkeys(names))
+        key: dict[str, str] = {}
+        self.batches: list[list[str]] = []
+        for start in range(0, len(wanted), size):
+            batch = wanted[start : start + size]
+            key.update((name, _key(name, batch)) for name in batch)
+            self.batches.append([key[name] for name in batch])
+        self.keys = [key[name] for name in names]
+        self.item = dict(zip(self.keys, items, strict=True))
+
+
+def _key(name: str, batch: Sequence[str]) -> str:
+    return name if len(batch) == 1 else hashlib.sha256("\n".join([name, *batch]).encode()).hexdigest()
 
 
 def _embed(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import platform
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -49,6 +50,14 @@ def _shard(path: Path) -> dict[str, Vectors]:
         raise ValueError("damaged, its bytes are not those it was named after")
     with np.load(io.BytesIO(content), allow_pickle=False) as shard:
         return dict(zip(shard["keys"].tolist(), shard["vectors"], strict=True))
+
+
+def place(cache: Path | None, device: str) -> Path | None:
+    """Folder of the vectors made on ``device`` as the user named it, by this kind of machine.
+
+    A change of device is to be measured, not answered with the vectors of another one.
+    """
+    return cache / "embeddings" / f"{platform.machine()}-{device}".replace(":", "-") if cache else None
 
 
 class Store:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: No pickle is ever downloaded.
 WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+#: Other formats of the same weights lie in folders of their own.
+NESTED = ["*/*"]
 
 
 def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path, str]:
@@ -27,7 +29,9 @@ def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        folder = snapshot_download(spec.id, revision=commit, allow_patterns=WANTED, local_files_only=offline)
+        folder = snapshot_download(
+            spec.id, revision=commit, allow_patterns=WANTED, ignore_patterns=NESTED, local_files_only=offline
+        )
     except LocalEntryNotFoundError:
         why = (
             "it is not in the local cache and --retrieval-offline forbids the network"

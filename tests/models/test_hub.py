@@ -17,7 +17,12 @@ from pytest_audioretrieval.spec import parse
 from tests.models.hub_stub import HubStub
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
-UNWANTED = {"pytorch_model.bin": b"\x80\x04 a pickle", "README.md": b"# tiny", "modeling.py": b"raise SystemExit"}
+UNWANTED = {
+    "pytorch_model.bin": b"\x80\x04 a pickle",
+    "README.md": b"# tiny",
+    "modeling.py": b"raise SystemExit",
+    "onnx/config.json": b"{}",
+}
 
 
 @pytest.fixture
