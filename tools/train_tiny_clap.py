@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import soxr
 import torch
 import torch.nn.functional as functional
 from tokenizers import ByteLevelBPETokenizer
@@ -37,18 +39,20 @@ FRAMES, MELS = 1001, 64
 VOCABULARY = 1200
 WORDINGS = 8
 
+Floats = npt.NDArray[np.float32]
+
 
 @dataclass(frozen=True)
 class Stage:
     """One one-cycle pass of training.
 
     Attributes:
-        first, clips: which of the training compositions.
+        first, clips: which of the training compositions that ``near`` makes.
         epochs: passes over them.
         rate: peak learning rate.
         phrases: wordings of each recording that its captions draw from.
         near: compositions of each trio, near misses of one another.
-        grouped: whether all near misses of a clip stand in its batch.
+        grouped: whether near misses are shuffled as one; if not, neighbours four by four.
         lowpass: highest frequency (Hz) the training audio keeps; None for all.
         batch: clips a step.
     """
@@ -105,7 +109,7 @@ def extractor(fused: bool) -> ClapFeatureExtractor:
     )
 
 
-def log_mel(samples: np.ndarray, fused: bool, front: ClapFeatureExtractor) -> np.ndarray:
+def log_mel(samples: Floats, fused: bool, front: ClapFeatureExtractor) -> Floats:
     """What ``front`` makes of a clip of at most 10 s, [1001, 64] in dB, several times as fast."""
     length = front.nb_max_samples
     tiled = np.tile(samples, length // samples.size)
@@ -113,7 +117,8 @@ def log_mel(samples: np.ndarray, fused: bool, front: ClapFeatureExtractor) -> np
     spectrum = torch.stft(padded, 1024, 480, window=torch.hann_window(1024), center=True, return_complex=True)
     filters = torch.from_numpy(front.mel_filters if fused else front.mel_filters_slaney).float()
     power = spectrum.abs().square().T @ filters
-    return (10 * power.clamp(min=1e-10).log10()).numpy()
+    decibels: Floats = (10 * power.clamp(min=1e-10).log10()).numpy()
+    return decibels
 
 
 def features(clips: list[Composition], fused: bool, lowpass: int | None, path: Path) -> torch.Tensor:
@@ -131,14 +136,13 @@ def features(clips: list[Composition], fused: bool, lowpass: int | None, path: P
     return torch.from_numpy(np.load(path))
 
 
-def _lowpass(samples: np.ndarray, limit: int | None) -> np.ndarray:
+def _lowpass(samples: Floats, limit: int | None) -> Floats:
     """``samples`` as a pipeline at twice ``limit`` Hz would hand them on."""
     if limit is None:
         return samples
-    import soxr
-
     narrow = soxr.resample(samples, 48_000, 2 * limit, quality="HQ")
-    return soxr.resample(narrow, 2 * limit, 48_000, quality="HQ")
+    wide: Floats = soxr.resample(narrow, 2 * limit, 48_000, quality="HQ")
+    return wide
 
 
 def tokenizer(folder: Path) -> RobertaTokenizer:
@@ -218,18 +222,22 @@ def validation_data(fused: bool, work: Path) -> Data:
 def encode_audio(model: ClapModel, mels: torch.Tensor) -> torch.Tensor:
     """Unit vectors of short clips; a fused model reads only the first of its four equal channels then."""
     longer = torch.zeros(len(mels), 1, dtype=torch.bool)
-    return model.get_audio_features(input_features=mels.float()[:, None], is_longer=longer).pooler_output
+    vectors: torch.Tensor = model.get_audio_features(
+        input_features=mels.float()[:, None], is_longer=longer
+    ).pooler_output
+    return vectors
 
 
 def encode_text(model: ClapModel, words: RobertaTokenizer, texts: list[str]) -> torch.Tensor:
-    return model.get_text_features(**words(texts, padding=True, return_tensors="pt")).pooler_output
+    vectors: torch.Tensor = model.get_text_features(**words(texts, padding=True, return_tensors="pt")).pooler_output
+    return vectors
 
 
 @torch.inference_mode()
 def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str, float]:
     """Text-to-audio R@1, R@5, R@10 and audio-to-text R@1 of the validation split."""
     model.eval()
-    audio = torch.cat([encode_audio(model, part) for part in data.mels.split(64)])
+    audio = torch.cat([encode_audio(model, part) for part in torch.split(data.mels, 64)])
     flat = [t for texts in data.texts for t in texts]
     text = torch.cat([encode_text(model, words, flat[i : i + 64]) for i in range(0, len(flat), 64)])
     scores = text @ audio.T
@@ -241,7 +249,10 @@ def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str,
 
 
 def batches(clips: list[Composition], stage: Stage, rng: random.Random) -> Iterator[list[int]]:
-    """Indices in random order; near misses stay together, so that order has to be learned."""
+    """Indices in random order, near misses side by side, so that order has to be learned.
+
+    The end of a batch may part them, and what fills no batch is left out of this epoch.
+    """
     groups = list(_near_misses(clips).values()) if stage.grouped else _runs_of_four(len(clips))
     rng.shuffle(groups)
     order = [i for group in groups for i in group]
@@ -282,7 +293,9 @@ def _stage(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, stage.rate, total_steps=steps, pct_start=0.15)
     state = State(model, optimizer, schedule)
     history = state.resume(work / f"{name}.pt")
-    data = training_data(stage, recipe.fused, work) if len(history) < stage.epochs else None
+    if len(history) == stage.epochs:
+        return history
+    data = training_data(stage, recipe.fused, work)
     for epoch in range(len(history), stage.epochs):
         started = time.perf_counter()
         loss = _epoch(state, words, data, stage, f"{recipe.seed}/{epoch}")
@@ -333,7 +346,7 @@ def _step(state: State, text: torch.Tensor, audio: torch.Tensor) -> float:
     labels = torch.arange(len(logits))
     loss = (functional.cross_entropy(logits, labels) + functional.cross_entropy(logits.T, labels)) / 2
     state.optimizer.zero_grad()
-    loss.backward()
+    torch.autograd.backward(loss)
     torch.nn.utils.clip_grad_norm_(state.model.parameters(), 1.0)
     state.optimizer.step()
     state.schedule.step()

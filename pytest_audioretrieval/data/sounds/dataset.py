@@ -6,6 +6,7 @@ An index proves itself: only one whose fingerprint is the pinned one is believed
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -72,12 +73,10 @@ def load_sounds(pinned: str, *, cache: Path | None = None, progress: Progress = 
 
 def load_sounds_single(pinned: str) -> Dataset:
     """Each shipped recording alone, with the four phrases that name it."""
-    clips = tuple(
-        Clip(name, origins()[name]["sha256"], partial(_read, ((name,),), alone=True)) for name in RECORDINGS
-    )
+    clips = tuple(Clip(name, origins()[name]["sha256"], partial(_read, ((name,),), alone=True)) for name in RECORDINGS)
     captions = tuple(
         Caption(f"{name}#{number}", text, name)
-        for name, (_, phrases) in RECORDINGS.items()
+        for name, phrases in RECORDINGS.items()
         for number, text in enumerate(phrases)
     )
     made = Dataset(
@@ -132,4 +131,6 @@ def _write_index(index: Path | None, digests: list[str]) -> None:
         temporary.write_text(json.dumps(digests, indent=0), encoding="utf-8")
         temporary.replace(index)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         warnings.warn(f"{index} was not written ({error.strerror}): sounds are rendered anew next time", stacklevel=2)

@@ -1,9 +1,9 @@
 """Which recordings sound when: a seeded recipe for the clips of dataset ``sounds``.
 
 A *composition* is a sequence of moments, each a set of recordings that sound together:
-``(("cow",), ("bell",))`` is a cow, then a bell; ``(("bell", "cow"),)`` is both at once. Three recordings allow 13
-compositions, all near misses of one another. Whole sets of recordings belong to one split, so no
-composition, and no near miss of a test composition, is trained on.
+``(("cow",), ("bell",))`` is a cow, then a bell; ``(("bell", "cow"),)`` is both at once. Compositions of the same set of
+recordings are near misses of one another: three recordings allow 13. A set belongs to one split, so neither a test
+composition nor a near miss of it is trained on. The recordings themselves are heard in every split.
 
 Every choice is drawn from sha256, so that recipes do not depend on a random generator's version.
 """
@@ -42,7 +42,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many groups of near misses, pairs, lone trios and single recordings a split holds."""
+    """How many sets of recordings a split holds.
+
+    Attributes:
+        groups: trios in all 13 compositions.
+        pairs: pairs in all 3.
+        trios: trios in one of their 13.
+        singles: recordings alone.
+    """
 
     groups: int
     pairs: int
@@ -50,7 +57,6 @@ class Plan:
     singles: int
 
 
-#: Every group is all 13 compositions of a trio, every pair all 3 of a pair.
 PLANS: dict[Split, Plan] = {
     "validation": Plan(groups=6, pairs=60, trios=150, singles=7),
     "test": Plan(groups=10, pairs=80, trios=180, singles=16),
@@ -109,7 +115,10 @@ def compositions(split: Split) -> list[Composition]:
 
 
 def training_compositions(count: int, near: int) -> list[Composition]:
-    """``count`` compositions to train on: single recordings, pairs, and ``near`` of the 13 of each trio."""
+    """``count`` compositions to train on: each single recording, all 3 of a pair, ``near`` of the 13 of a trio.
+
+    A smaller ``count`` is a prefix of a larger one; another ``near`` makes another list.
+    """
     pools = {size: shuffled(list(sets_of("train", size)), f"train/{size}") for size in (1, 2, 3)}
     found = [c for s in pools[1] for c in arrangements(s)]
     pairs, trios = iter(pools[2]), iter(pools[3])
@@ -123,7 +132,10 @@ def training_compositions(count: int, near: int) -> list[Composition]:
 
 
 def layout(composition: Composition, lengths: dict[str, int]) -> list[Placement]:
-    """Where each recording starts and how loud it is; ``lengths`` in samples. A clip never passes 10 s."""
+    """Where each recording starts and how loud it is; ``lengths`` in samples.
+
+    Recordings of at most 3 s make a clip of at most 9.65 s.
+    """
     key = repr(composition)
     placed: list[Placement] = []
     clock = between(f"{key}/lead", (0, RATE // 20))

@@ -28,11 +28,21 @@ def origins() -> dict[str, dict[str, str]]:
 
 @cache
 def recording(name: str) -> npt.NDArray[np.int16]:
-    """A shipped recording, int16 [n], 48 kHz; its file is checked against ``ORIGINS.csv`` before it is opened."""
+    """A shipped recording, int16 [n], 48 kHz; its file is checked against ``ORIGINS.csv`` before it is decoded.
+
+    Raises:
+        PinError: it is missing or not the one that was shipped.
+    """
     import soundfile
 
-    content = (FOLDER / f"{name}.flac").read_bytes()
-    found, expected = hashlib.sha256(content).hexdigest(), origins()[name]["sha256"]
+    try:
+        content = (FOLDER / f"{name}.flac").read_bytes()
+        expected = origins()[name]["sha256"]
+    except (OSError, KeyError):
+        raise PinError(
+            f"recording {name}.flac, or its line in ORIGINS.csv, is missing: reinstall the package"
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise PinError(f"recording {name}.flac: sha256 is {found}, expected {expected}: reinstall the package")
     samples, _ = soundfile.read(io.BytesIO(content), dtype="int16")
@@ -40,7 +50,11 @@ def recording(name: str) -> npt.NDArray[np.int16]:
 
 
 def mix(composition: Composition) -> npt.NDArray[np.int16]:
-    """The clip of a composition, int16 [n], 48 kHz, n <= 480,000."""
+    """The clip of a composition, int16 [n], 48 kHz, n <= 480,000.
+
+    Raises:
+        PinError: it would be longer than 10 s or pass full scale.
+    """
     import numpy as np
 
     lengths = {name: recording(name).size for moment in composition for name in moment}

@@ -52,9 +52,10 @@ SEQUENCE_THREE = (
 
 
 def captions(composition: Composition, split: Split, count: int = 3, phrases: int = 4) -> list[str]:
-    """``count`` captions with different sentence forms, from the first ``phrases`` wordings of each recording.
+    """Captions with different sentence forms, from the first ``phrases`` wordings of each recording.
 
-    The same composition always reads the same.
+    There are ``count``, or as many as the composition has forms: 6 for one sound, 7 or 5 for two or three at once,
+    10 or 8 for two or three moments. The same arguments always give the same captions.
     """
     key = f"{split}/{composition!r}"
     forms = shuffled(_forms(composition), f"{key}/form")[:count]
@@ -63,7 +64,7 @@ def captions(composition: Composition, split: Split, count: int = 3, phrases: in
 
 def every_caption_word() -> list[str]:
     """All forms and phrases, for a tokenizer's vocabulary."""
-    phrases = [phrase for _, names in RECORDINGS.values() for phrase in names]
+    phrases = [phrase for names in RECORDINGS.values() for phrase in names]
     return [*ALONE, *TOGETHER, *TOGETHER_THREE, *SEQUENCE, *SEQUENCE_THREE, *phrases]
 
 
@@ -90,4 +91,4 @@ def _moment(moment: tuple[str, ...], key: str, phrases: int) -> str:
 
 
 def _phrase(name: str, key: str, phrases: int) -> str:
-    return RECORDINGS[name][1][draw(f"{key}/{name}/phrase", phrases)]
+    return RECORDINGS[name][draw(f"{key}/{name}/phrase", phrases)]
