@@ -129,7 +129,7 @@ def features(clips: list[Composition], fused: bool, lowpass: int | None, path: P
         front = extractor(fused)
         store = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
         for row, clip in enumerate(tqdm(clips, desc=path.stem, mininterval=10)):
-            samples = _lowpass(mix(clip).astype(np.float32) / 32_768, lowpass)
+            samples = _lowpass(np.divide(mix(clip), 32_768, dtype=np.float32), lowpass)
             store[row] = log_mel(samples, fused, front)
         store.flush()
         done.touch()
