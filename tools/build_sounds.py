@@ -104,6 +104,14 @@ ORIGINALS = {
     "scratch": "sonic-pi-cc0/vinyl_scratch.flac",
 }
 
+#: Origins that MANIFEST.csv leaves empty, as the collection's own README lists them under another spelling.
+SOURCES = {
+    "glitch-robot": "https://freesound.org/people/hullum/sounds/415557/",
+    "printer": "https://freesound.org/people/hullum/sounds/415571/",
+    "phone": "https://freesound.org/people/hullum/sounds/415577/",
+    "robot": "https://freesound.org/people/hullum/sounds/415564/",
+}
+
 
 def main(sounds: Path) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
@@ -132,7 +140,7 @@ def _build(sounds: Path, origin: dict[str, str], name: str) -> dict[str, str]:
     return {
         "file": out.name,
         "origin": origin["path"],
-        "source": origin["source"],
+        "source": origin["source"] or SOURCES[name],
         "licence": "CC0-1.0",
         "origin_sha256": origin["sha256"],
         "sha256": hashlib.sha256(out.read_bytes()).hexdigest(),
