@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -73,20 +74,45 @@ def embed_texts(
     store: Store,
     track: Track,
 ) -> Vectors:
-    """Unit vectors of ``texts``, float32 [len(texts), D]; see ``embed_clips``. An empty text is a ``DataError``."""
+    """Unit vectors of ``texts``, float32 [len(texts), D]; see ``embed_clips``. An empty text is a ``DataError``.
+
+    Texts that are longer than what the model reads of them are cut, and counted in a warning, from the store too.
+    """
     for position, text in enumerate(texts):
         if not text.strip():
             raise DataError(f"text {position} is empty: write it or remove it (an empty query has no right answer)")
-    keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    keys = [_content(text) for text in texts]
+
+    kept = store if identity.weights_sha256 else Store(None)
+    noted = space(identity.weights_sha256, protocol, "cut")
+    cut = set(kept.get(noted))
 
     def embed(batch: Sequence[str]) -> Vectors:
         with _naming("texts", batch):
-            return _checked(retriever().embed_text(batch, protocol), len(batch))
+            vectors = _checked(retriever().embed_text(batch, protocol), len(batch))
+            long = [_content(text) for text in _cut(retriever(), batch, protocol)]
+        if long:
+            cut.update(long)
+            kept.put(noted, long, np.ones((len(long), 1), dtype=np.float32))
+        return vectors
 
     where = space(identity.weights_sha256, protocol, "text")
     batches = _Batches(keys, texts, protocol.text_batch, unique=True)
-    kept = store if identity.weights_sha256 else Store(None)
-    return _embed(batches, embed, kept, where, protocol, track, "embedding captions")
+    vectors = _embed(batches, embed, kept, where, protocol, track, "embedding captions")
+    count = sum(key in cut for key in keys)
+    if count:
+        warnings.warn(f"{count} of {len(texts)} texts are longer than what the model reads and were cut", stacklevel=2)
+    return vectors
+
+
+def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> list[str]:
+    if not retriever.count_cut(batch, protocol):
+        return []
+    return [text for text in batch if retriever.count_cut([text], protocol)]
+
+
+def _content(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class _Batches(Generic[T]):
