@@ -133,7 +133,7 @@ def test_a_finished_run_is_saved_again_without_training(trained: tuple[Path, Pat
 def test_a_recipe_may_go_on_from_a_checkpoint(trained: tuple[Path, Path], tmp_path: Path) -> None:
     """With a learning rate of next to nothing it stays where it started."""
     onward = trainer.Recipe(
-        fused=True, start=NAME, stage=trainer.Stage(0, 8, epochs=1, rate=1e-12, batch=8, lowpass=4000), seed="8"
+        fused=True, start=NAME, stage=trainer.Stage(0, 8, epochs=1, rate=1e-12, batch=8, misjoined=True), seed="8"
     )
     out = trained[1].parent
     trainer.train("next", onward, tmp_path, out)
@@ -168,7 +168,7 @@ def test_the_trainer_and_the_adapter_embed_alike(fused: bool, trained: tuple[Pat
     model = trainer.new_model(recipe, words)
     trainer.save("random", recipe, model, words, {}, tmp_path)
     clips = sounds.compositions("test")[:4]
-    mels = trainer.features(clips, fused, None, tmp_path / "mels.npy")
+    mels = trainer.features(clips, fused, tmp_path / "mels.npy")
     texts = ["a cow mooing", "a cow mooing, then a door slamming"]
     with torch.inference_mode():
         ours = trainer.encode_audio(model, mels).numpy()
@@ -181,21 +181,22 @@ def test_the_trainer_and_the_adapter_embed_alike(fused: bool, trained: tuple[Pat
 
 def test_features_are_made_once_and_again_after_a_break(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clips, path = sounds.compositions("validation")[:2], tmp_path / "mels.npy"
-    first = trainer.features(clips, True, None, path)
+    first = trainer.features(clips, True, path)
     monkeypatch.setattr(trainer, "log_mel", lambda *args: pytest.fail("made again"))
-    assert torch.equal(first, trainer.features(clips, True, None, path))
+    assert torch.equal(first, trainer.features(clips, True, path))
     path.with_suffix(".done").unlink()
     with pytest.raises(pytest.fail.Exception, match="made again"):
-        trainer.features(clips, True, None, path)
+        trainer.features(clips, True, path)
 
 
-def test_a_lowpass_keeps_what_is_below_and_drops_what_is_above() -> None:
-    time = np.arange(48_000) / 48_000
-    low, high = (np.sin(2 * np.pi * f * time).astype(np.float32) for f in (1_000, 9_000))
-    kept = trainer._lowpass(low + high, 4_000)
-    inner = slice(4_800, -4_800)
-    assert np.abs(kept[inner] - low[inner]).max() < 0.01
-    assert trainer._lowpass(low, None) is low
+def test_misjoined_captions_name_the_right_sounds_in_another_arrangement() -> None:
+    clips = sounds.training_compositions(200, 8)
+    told = trainer._misjoin(clips)
+    names = [[frozenset(n for moment in clip for n in moment) for clip in side] for side in (clips, told)]
+    assert names[0] == names[1]
+    assert sorted(map(repr, told)) == sorted(map(repr, clips))
+    alone = [i for i, s in enumerate(names[0]) if names[0].count(s) == 1]
+    assert [i for i in range(200) if told[i] == clips[i]] == alone
 
 
 @pytest.mark.parametrize("near", [4, 8])
