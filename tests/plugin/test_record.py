@@ -137,7 +137,9 @@ def test_a_full_disk_fails_the_test_and_leaves_the_old_baseline(project: Project
     project.record()
     before = project.stored()
     project.pytester.makeconftest(FULL)
-    done = project.process("--retrieval-record", "changed", TOY_WRONG="12", TOY_LOG="/dev/null")
+    done = project.process(
+        "--retrieval-record", "changed", TOY_WRONG="12", TOY_LOG="/dev/null", PYTHONDONTWRITEBYTECODE="1"
+    )
     assert done.returncode == 1, done.stdout
     assert counts(done) == {"failed": 3}
     assert "toy%3AToy.json was not written (File too large), what stood there before is intact" in done.stdout

@@ -1,0 +1,45 @@
+"""What a run costs that does not use the plugin, and what a run must not import. Each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.plugin.toys import Project
+
+HEAVY = ("numpy", "scipy", "torch", "transformers", "soundfile", "rich", "msgspec")
+
+#: Ends by printing which heavy modules were imported.
+PROBE = f"""
+import sys, pytest
+code = pytest.main(sys.argv[1:])
+print("LOADED", *(name for name in {HEAVY!r} if name in sys.modules))
+raise SystemExit(code)
+"""
+
+
+def loaded(project: Project, *args: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *args], cwd=project.path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(line for line in done.stdout.splitlines() if line.startswith("LOADED")).split()[1:]
+
+
+def test_loading_the_plugin_imports_nothing_heavy() -> None:
+    code = f"import pytest_audioretrieval.plugin, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["alone", "xdist"])
+def test_a_run_that_does_not_use_it_imports_nothing_heavy(project: Project, args: list[str]) -> None:
+    project.pytester.makepyfile(test_trivial="def test_trivial(): pass")
+    found = loaded(project, "test_trivial.py", *args)
+    assert set(found) <= ({"msgspec"} if args else set())
+
+
+def test_collecting_imports_no_arrays(project: Project) -> None:
+    assert not {"numpy", "scipy", "torch", "soundfile"} & set(loaded(project, "--collect-only", "-q"))
