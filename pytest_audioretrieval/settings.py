@@ -160,7 +160,8 @@ class Settings:
     def __init__(self, config: pytest.Config, values: dict[str, Any], explicit: frozenset[str]) -> None:
         self._values, self.explicit = values, explicit
         self.protocol_lines: list[str] = config.getini(PROTOCOLS_INI)
-        self.rootpath = config.rootpath
+        # Without an ini file pytest takes the folder in "--model FOLDER" into its search for a rootdir.
+        self.rootpath = config.rootpath if config.inipath else config.invocation_params.dir
         self.invocation_dir = config.invocation_params.dir
 
     def __getitem__(self, name: str) -> Any:
