@@ -120,7 +120,7 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
             model, report = ClapModel.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, output_loading_info=True
             )
-            # Without the explicit False, code named by the folder is asked about on the terminal.
+            # The default may ask on the terminal whether to run code of the folder.
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
             extractor = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
