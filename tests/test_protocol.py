@@ -11,8 +11,20 @@ from pytest_audioretrieval.protocol import NAMED, Protocol, named, parse_custom
 def test_short_clip_is_the_pinned_protocol() -> None:
     """Seed pinned-protocol.md: 48 kHz mono, soxr, first 10 s, fp32, audio batch 1, text batch 64, seed 20261028."""
     p = NAMED["short-clip"]
-    assert (p.sample_rate, p.window_samples, p.audio_batch, p.text_batch, p.seed) == (48_000, 480_000, 1, 64, 20_261_028)
-    assert (p.channels, p.resampler, p.window, p.dtype, p.is_longer) == ("mean", "soxr_hq", "first", "float32", "true_length")
+    assert (p.sample_rate, p.window_samples, p.audio_batch, p.text_batch, p.seed) == (
+        48_000,
+        480_000,
+        1,
+        64,
+        20_261_028,
+    )
+    assert (p.channels, p.resampler, p.window, p.dtype, p.is_longer) == (
+        "mean",
+        "soxr_hq",
+        "first",
+        "float32",
+        "true_length",
+    )
 
 
 def test_the_fingerprint_follows_settings_and_not_the_name() -> None:
@@ -34,6 +46,8 @@ def test_a_custom_protocol() -> None:
         ("x: seconds=long", "seconds='long' is no float"),
         ("x: seconds=0", "must be above 0"),
         ("x: seconds=nan", "must be above 0"),
+        ("x: seed=-1", "must be between 0 and 4294967295"),
+        ("x: seed=4294967296", "must be between 0 and 4294967295"),
         ("x: window=last", "is not one of first, tiles, processor"),
         ("x: quantize_int16=yes", "is not one of true, false"),
         ("x: base=shortclip", "did you mean 'short-clip'?"),
