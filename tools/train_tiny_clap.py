@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import soxr
 import torch
 import torch.nn.functional as functional
 from tokenizers import ByteLevelBPETokenizer
