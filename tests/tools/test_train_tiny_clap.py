@@ -6,6 +6,7 @@ import json
 import random
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,12 @@ def test_the_record_says_how_it_was_made_and_what_was_measured(trained: tuple[Pa
     assert record["recipe"]["seed"] == "7"
     assert [row["epoch"] for row in record["epochs"]] == [0, 1]
     assert record["validation"].items() <= record["epochs"][-1].items()
+
+
+@pytest.mark.parametrize("name", trainer.RECIPES)
+def test_shipped_checkpoints_are_of_the_recipes_that_stand_here(name: str) -> None:
+    record = json.loads((trainer.OUT / name / "training.json").read_text())
+    assert record["recipe"] == asdict(trainer.RECIPES[name])
 
 
 def test_training_moves_the_weights_and_lowers_the_loss(trained: tuple[Path, Path]) -> None:
