@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
 #: Options without which the next command would not ask for the same.
-KEPT = ("suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
+KEPT = ("suite", "dataset", "baseline", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,13 @@ class RetrievalSession:
         return spec.parse(text) if text else target.model
 
     def shown(self, path: Path) -> str:
-        """A path as a user reads it: relative to the rootdir where it lies inside."""
-        root = self.settings.rootpath
-        return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        """A path as a user reads it: relative to the rootdir, or to what travels with the package."""
+        root, shipped = self.settings.rootpath, self.shelf.shipped
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+        if path.is_relative_to(shipped):
+            return f"packaged {path.relative_to(shipped.parent).as_posix()}"
+        return str(path)
 
     def missing(self, target: Target, override: str | None = None) -> BaselineError:
         """The error of a baseline that is not there: says how to record it, and what there is."""
