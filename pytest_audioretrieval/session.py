@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
 #: Options without which the next command would not ask for the same.
-KEPT = ("suite", "dataset", "baseline", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
+KEPT = ("suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
 
 
 @dataclass(frozen=True)
@@ -248,8 +248,9 @@ class RetrievalSession:
     def command(self, model: str, *more: str) -> str:
         """The command line that asks for the same tests, data and protocol with ``model``."""
         words = ["pytest", self.model_switch, model]
+        kept = KEPT if "--retrieval-record" in more else (*KEPT, "baseline")
         for option in settings.OPTIONS:
-            if option.name in self.settings.explicit and option.name in KEPT:
+            if option.name in self.settings.explicit and option.name in kept:
                 value = self.settings[option.name]
                 values = value if option.repeatable else [value]
                 words += [option.switch] if option.flag else [word for v in values for word in (option.switch, v)]

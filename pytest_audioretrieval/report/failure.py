@@ -77,5 +77,5 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         yield "next: add clips until a gain of this size shows, or claim non_inferior"
     else:
         yield "next: ask for a margin these data can certify, or add clips until the interval fits"
-    if finding.baseline == finding.model and "baseline" not in session.settings.explicit:
+    if finding.baseline == finding.model:
         yield f"      or accept the new state as the baseline: {more('--retrieval-record', 'changed')}"
