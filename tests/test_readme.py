@@ -74,7 +74,9 @@ def test_every_pytest_command_does_what_is_shown(project: Path) -> None:
         assert done.returncode == expected, f"{command}: exit {done.returncode}\n{output}"
         assert ("recorded" in output) == ("--retrieval-record" in command)
         rows = table(shown.get(command, ""))
-        assert [row for row in rows if row not in table(output)] == [], f"{command}: README shows other figures\n{output}"
+        assert [row for row in rows if row not in table(output)] == [], (
+            f"{command}: README shows other figures\n{output}"
+        )
 
 
 def test_the_gate_shown_is_the_gate(project: Path) -> None:

@@ -96,7 +96,10 @@ def test_ids_that_begin_with_a_dash_and_hold_odd_characters(tmp_path: Path) -> N
         ([{"audio": "a.wav", "captions": ["  "]}], "captions.jsonl:1: caption 0 of clip 'a.wav' is empty"),
         ([{"audio": "a.wav", "captions": []}], "captions.jsonl:1: clip 'a.wav' has no captions"),
         ([{"audio": "a.wav", "captions": "rain"}], "captions.jsonl:1: Expected `array`, got `str` - at `$.captions`"),
-        ([{"audio": "a.wav", "caption": ["x"], "captions": ["x"]}], "unknown field 'caption': did you mean 'captions'?"),
+        (
+            [{"audio": "a.wav", "caption": ["x"], "captions": ["x"]}],
+            "unknown field 'caption': did you mean 'captions'?",
+        ),
         ([{"audio": "a.wav"}], "captions.jsonl:1: Object missing required field `captions`"),
         ([{"audio": "gone.wav", "captions": ["x"]}], "captions.jsonl:1: audio file 'gone.wav' is missing"),
         ([{"audio": "../a.wav", "captions": ["x"]}], "captions.jsonl:1: audio path '../a.wav' leaves"),
