@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from hashlib import sha256
 from pathlib import Path
@@ -30,11 +30,11 @@ CELL = [f.name for f in fields(Cell) if f.name != "drop"]
 TALLY = [f.name for f in fields(Tally)]
 
 
-def main() -> int:
+def main(command: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=2_000)
     parser.add_argument("--work", type=Path, default=ROOT / ".work" / "calibration", help="keeps finished cells")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(command)
     arguments.work.mkdir(parents=True, exist_ok=True)
     kept = arguments.work / f"{_version(arguments.trials)}.csv"
     for cell in _missing(kept):

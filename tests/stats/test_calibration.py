@@ -25,6 +25,7 @@ def load(name):
 
 simulation = load("simulation")
 report = load("calibration_report")
+calibrate = load("calibrate")
 Cell = simulation.Cell
 
 TRIALS = 600
@@ -97,6 +98,28 @@ def test_simulated_runs_have_the_difference_and_correlation_they_claim(cell, rho
     if cell.outcome in ("binary", "ap"):
         ranked = (drawn < 0).reshape(-1, 3)
     assert np.corrcoef(ranked[:, 0], ranked[:, 1])[0, 1] == pytest.approx(rho, abs=0.03)
+
+
+def test_a_second_run_goes_on_where_the_first_stopped(monkeypatch, tmp_path, capsys):
+    cells = [Cell("binary", 50, "1", 0.03, 0.0, 0.0), Cell("ap", 50, "3", 0.01, 0.01, 0.3)]
+    page = tmp_path / "calibration.md"
+    page.write_text(f"before\n{calibrate.BEGIN}\nold\n{calibrate.END}\nafter\n", encoding="utf-8")
+    monkeypatch.setattr(calibrate, "PAGE", page)
+    monkeypatch.setattr(calibrate, "CSV", tmp_path / "calibration.csv")
+    monkeypatch.setattr(calibrate, "tables", lambda results, trials: f"{len(results)} cells of {trials} trials")
+    done = []
+    monkeypatch.setattr(calibrate, "run", lambda cell, trials: done.append(cell) or simulation.run(cell, trials))
+    command = ["--trials", "100", "--work", str(tmp_path / "work")]
+    for known in (1, 2):
+        monkeypatch.setattr(calibrate, "grid", lambda known=known: iter(cells[:known]))
+        assert calibrate.main(command) == 0
+    assert done == cells
+    assert page.read_text(encoding="utf-8") == (
+        f"before\n{calibrate.BEGIN}\n\n2 cells of 100 trials\n{calibrate.END}\nafter\n"
+    )
+    with (tmp_path / "calibration.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["outcome"] for row in csv.DictReader(stream)] == ["binary", "ap"]
+    assert capsys.readouterr().out.endswith("2 cells, 0 beyond their limits\n")
 
 
 def test_committed_grid_is_whole_and_within_its_limits():
