@@ -150,3 +150,14 @@ def test_group_orders_clusters_by_label_whatever_the_order_of_queries():
     assert clusters.codes.tolist() == [1, 0, 2, 0, 1, 0]
     assert clusters.sizes.tolist() == [3.0, 2.0, 1.0]
     assert clusters.sums(np.array([1.0, 10.0, 100.0, 20.0, 2.0, 30.0])).tolist() == [60.0, 3.0, 100.0]
+
+
+def test_sums_are_negated_exactly_and_do_not_depend_on_order():
+    """Of floats that round differently from one order of adding to the next."""
+    rng = np.random.default_rng(0)
+    values, labels = rng.normal(size=900), rng.integers(0, 60, 900)
+    sums = group(labels).sums(values)
+    assert np.array_equal(group(labels).sums(-values), -sums)
+    order = rng.permutation(900)
+    assert np.array_equal(group(labels[order]).sums(values[order]), sums)
+    assert sums == pytest.approx(np.bincount(group(labels).codes, values), abs=1e-12)
