@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval import runs
@@ -12,15 +11,13 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.gate import Subject
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run
+from pytest_audioretrieval.versions import versions
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from pytest_audioretrieval.metrics.ranking import Ranking
-
-#: Packages whose version may move a vector or a rank.
-LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers", "pytest-audioretrieval")
 
 
 def subject(
@@ -57,7 +54,8 @@ def subject(
         queries=outcomes,
     )
     first = tuple(asked.candidates[i] for i in ranking.top[:, 0])
-    return Subject(run=_with_means(run), shown=asked.shown, first=first)
+    notes = [f"{count} {what}" for what, count in dataset.notes.items()]
+    return Subject(run=_with_means(run), shown=asked.shown, first=first, notes=notes)
 
 
 def _reference(dataset: Dataset, direction: Direction, queries: int) -> DatasetRef:
@@ -106,12 +104,4 @@ def _with_means(run: Run) -> Run:
 
 def environment(device: str) -> dict[str, str]:
     """What may move a figure without being part of the protocol: versions, machine, device."""
-    found = {name: _version(name) for name in LIBRARIES}
-    return {**found, "python": platform.python_version(), "machine": platform.machine(), "device": device}
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "absent"
+    return {**versions(), "python": platform.python_version(), "machine": platform.machine(), "device": device}

@@ -35,8 +35,10 @@ def _session(request: pytest.FixtureRequest) -> RetrievalSession:
 
 
 @pytest.fixture(scope="session")
-def retrieval(request: pytest.FixtureRequest) -> Target:
+def retrieval_target(request: pytest.FixtureRequest) -> Target:
     """The model, dataset and direction of this test case."""
+    if request.param is None:
+        pytest.fail("no model to judge: name one with --model SPEC, or in ini retrieval_model", pytrace=False)
     return request.param  # type: ignore[no-any-return]
 
 
@@ -47,15 +49,15 @@ def protocol(request: pytest.FixtureRequest) -> Protocol:
 
 
 @pytest.fixture(scope="session")
-def dataset(request: pytest.FixtureRequest, retrieval: Target) -> Dataset:
+def dataset(request: pytest.FixtureRequest, retrieval_target: Target) -> Dataset:
     """Clips and captions of this test case."""
-    return _or_fail(lambda: _session(request).dataset(retrieval))  # type: ignore[no-any-return]
+    return _or_fail(lambda: _session(request).dataset(retrieval_target))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="session")
-def retriever(request: pytest.FixtureRequest, retrieval: Target) -> Retriever:
+def retriever(request: pytest.FixtureRequest, retrieval_target: Target) -> Retriever:
     """The pinned model of this test case on the chosen device."""
-    return _or_fail(lambda: _session(request).retriever(retrieval.model))  # type: ignore[no-any-return]
+    return _or_fail(lambda: _session(request).retriever(retrieval_target.model))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +74,9 @@ def audio(
 
 
 @pytest.fixture
-def gate(request: pytest.FixtureRequest, retrieval: Target) -> Gate:
+def gate(request: pytest.FixtureRequest, retrieval_target: Target) -> Gate:
     """Claims about this test case's run."""
-    return Gate(_session(request), retrieval, request.node)
+    return Gate(_session(request), retrieval_target, request.node)
 
 
 class Gate:
@@ -110,7 +112,7 @@ class Gate:
 
         def judged() -> Finding:
             target = self._target
-            published, source = figure(self._session.shelf, target, str(metric))
+            published, source = figure(self._session.shelf, target, str(metric), self._session.protocol.name)
             return judge_published(
                 self._session.subject(target),
                 metric,

@@ -45,6 +45,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
+        notes: what the dataset's loader counted.
         environment: what differs in the environment, ``key before -> after``.
     """
 
@@ -76,6 +77,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     p_corrected: float | None = None
     losers: list[Loser] = []
     environment: list[str] = []
+    notes: list[str] = []
     source: str = ""
 
     @property
@@ -85,11 +87,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """A run at hand, with what only memory holds: query texts and the candidate that ranks first, [Q]."""
+    """A run at hand, with what only memory holds.
+
+    Attributes:
+        shown: query texts, [Q].
+        first: id of the candidate that ranks first, [Q].
+        notes: what the dataset's loader counted, such as repeated captions it removed.
+    """
 
     run: Run
     shown: Sequence[str]
     first: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 def check_margin(margin: float) -> float:
@@ -156,6 +165,7 @@ def judge(
         holds=holds,
         losers=[] if holds else _losers(subject, baseline, new - old if metric.higher_is_better else old - new),
         environment=baselines.environment_differences(subject.run, baseline),
+        notes=list(subject.notes),
         source=where,
         **_numbers(result, claim),
     )

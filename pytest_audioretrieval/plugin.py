@@ -16,7 +16,7 @@ from pytest_audioretrieval.fixtures import (  # noqa: F401  (pytest finds fixtur
     dataset,
     gate,
     protocol,
-    retrieval,
+    retrieval_target,
     retriever,
 )
 
@@ -77,7 +77,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "retrieval" not in metafunc.fixturenames:
+    if "retrieval_target" not in metafunc.fixturenames:
         return
     try:
         collection.parametrize(metafunc, session_of(metafunc.config))
@@ -92,7 +92,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call" and CARGO in item.stash:
         # An attribute of plain values travels from an xdist worker to the controller; all workers collect alike.
         cargo = item.stash[CARGO]
-        report.retrieval = cargo | {"position": item.session.items.index(item)}
+        items = item.session.items
+        report.retrieval = cargo | {"position": items.index(item) if item in items else len(items)}
     return report
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_type_hints
@@ -90,12 +91,17 @@ def parse_custom(lines: list[str]) -> dict[str, Protocol]:
         name, separator, rest = line.partition(":")
         if not separator or not name.strip():
             raise SpecError(f"protocol line {line!r}: expected 'name: field=value ...'")
+        if name.strip() in {*NAMED, *found}:
+            raise SpecError(f"protocol {name.strip()!r} exists already: give yours another name")
         found[name.strip()] = _parse_one(name.strip(), rest)
     return found
 
 
 def _parse_one(name: str, rest: str) -> Protocol:
-    pairs = dict(_pair(name, word) for word in rest.split())
+    words = [_pair(name, word) for word in rest.split()]
+    pairs = dict(words)
+    if len(pairs) != len(words):
+        raise SpecError(f"protocol {name!r}: a field stands twice in {rest.strip()!r}: write each once")
     base = named(pairs.pop("base", "short-clip"))
     hints = get_type_hints(Protocol)
     allowed = {f.name for f in fields(Protocol)} - {"name"}
@@ -104,7 +110,10 @@ def _parse_one(name: str, rest: str) -> Protocol:
         if key not in allowed:
             raise SpecError(f"protocol {name!r}: unknown field {key!r}: fields are {', '.join(sorted(allowed))}")
         changes[key] = _convert(name, key, text, hints[key])
-    return replace(base, name=name, **changes)
+    made = replace(base, name=name, **changes)
+    if not made.window_samples:
+        raise SpecError(f"protocol {name!r}: a window of {made.seconds} s at {made.sample_rate} Hz holds no sample")
+    return made
 
 
 def _pair(name: str, word: str) -> tuple[str, str]:
@@ -128,6 +137,6 @@ def _convert(name: str, key: str, text: str, hint: Any) -> Any:
         raise SpecError(f"protocol {name!r}: {key}={text!r} is no {hint.__name__}") from None
     if key == "seed" and not 0 <= value < 2**32:
         raise SpecError(f"protocol {name!r}: seed={text!r} must be between 0 and {2**32 - 1}")
-    if key != "seed" and not value > 0:
-        raise SpecError(f"protocol {name!r}: {key}={text!r} must be above 0")
+    if key != "seed" and not 0 < value < math.inf:
+        raise SpecError(f"protocol {name!r}: {key}={text!r} must be above 0 and finite")
     return value

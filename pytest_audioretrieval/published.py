@@ -55,7 +55,7 @@ def tables(shelf: Shelf) -> Iterator[tuple[Path, Table]]:
                 raise BaselineError(f"{path}: no readable table of published figures: {error}") from None
 
 
-def figure(shelf: Shelf, target: Target, metric: str) -> tuple[float, str]:
+def figure(shelf: Shelf, target: Target, metric: str, protocol: str) -> tuple[float, str]:
     """The published value of a target's metric and its source.
 
     Raises:
@@ -66,6 +66,11 @@ def figure(shelf: Shelf, target: Target, metric: str) -> tuple[float, str]:
     for _, table in tables(shelf):
         for known in table.figures:
             if (known.model, known.dataset, known.direction, known.metric) == wanted:
+                if table.protocol != protocol:
+                    raise BaselineError(
+                        f"the published {metric} of {target.id} was measured under {table.protocol}, this run under "
+                        f"{protocol}: pass --retrieval-protocol {table.protocol}"
+                    )
                 return known.value, table.source
             if known.model == target.model.id:
                 there.append(f"{known.metric} on {known.dataset} {known.direction}")

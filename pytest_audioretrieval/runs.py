@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,9 @@ SCHEMA = "pytest-audioretrieval/run/1"
 
 #: Digits after the point that a stored margin keeps: float32 vectors carry no more.
 MARGIN_DIGITS = 7
+#: Two cosines differ by at most this.
+COSINES_APART = 2.0
+MOST_CANDIDATES = 2**31
 #: Digits after the point that a stored average precision keeps.
 AP_DIGITS = 9
 
@@ -151,14 +153,30 @@ def _contradiction(run: Run) -> str | None:
     if len(set(q.id)) != count:
         twice = next(i for i in q.id if q.id.count(i) > 1)
         return f"query id {twice!r} stands twice"
-    for name in ("margin", "ap"):
-        if not all(map(math.isfinite, getattr(q, name))):
-            return f"queries.{name} holds a value that is not finite"
+    for name, low, high in (("margin", -COSINES_APART, COSINES_APART), ("ap", 0.0, 1.0)):
+        for query, value in zip(q.id, getattr(q, name), strict=True):
+            if not low <= value <= high:
+                return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
+    return _impossible_rank(run) or _wrong_precision(run)
+
+
+def _impossible_rank(run: Run) -> str | None:
+    q = run.queries
+    # Every text is a query of one direction and a candidate of the other; only the number of clips is known.
+    last = run.dataset.clips if run.direction == "t2a" else MOST_CANDIDATES
     for position, rank in enumerate(q.first_hit_rank):
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
-        if rank < 1 or not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks:
+        if not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks or ranks[0] < 1 or ranks[-1] > last:
             return f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be"
-    return _wrong_precision(run)
+        if (
+            not q.tied[position] >= 0
+            or not 1 <= q.pessimistic_rank[position] <= last
+            or q.pessimistic_rank[position] < rank
+        ):
+            return (
+                f"query {q.id[position]!r}: pessimistic_rank {q.pessimistic_rank[position]} with rank {rank} cannot be"
+            )
+    return None
 
 
 def _wrong_precision(run: Run) -> str | None:

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
 #: Options without which the next command would not ask for the same.
-KEPT = ("suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned")
+KEPT = (
+    "suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned",
+    "confidence", "resamples", "seed", "on-inconclusive",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class RetrievalSession:
         """Model x dataset x direction for one test, in a fixed order, each once."""
         _check_marker(marker)
         models = [self._model(text) for text in marker.get("models") or self.settings["model"]]
+        # Datasets asked for restrict what a marker lists, or add to it: a packaged suite runs on a user's own clips.
         asked, base = self.settings["dataset"], self.settings.base("dataset")
         names = asked or marker.get("datasets") or DEFAULT_DATASETS
         sources = [self._source(str(name), base if asked else self.settings.rootpath) for name in names]

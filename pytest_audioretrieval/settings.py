@@ -1,6 +1,7 @@
 """Every option and its ini twin, in one table.
 
-Precedence: marker or call argument, then command line, then ini, then default.
+Precedence: marker or call argument, then command line, then ini, then default. Datasets alone go the other way: those
+asked for take the place of those a marker lists, so that a packaged suite runs on a user's own clips.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ OPTIONS: tuple[Option, ...] = (
         "model",
         "the model to judge: hub id owner/name[@commit], folder, builtin/NAME, BACKEND:NAME or module:factory "
         "(repeatable; also --model)",
-        default=(DEFAULT_MODEL,),
+        default=(),
         repeatable=True,
         metavar="SPEC",
     ),
@@ -131,7 +132,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR"),
     Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
     Option("offline", "never touch the network", default=False, flag=True),
-    Option("allow-unpinned", "accept a model or dataset that PINS.json does not pin", default=False, flag=True),
+    Option("allow-unpinned", "accept a model that PINS.json does not pin", default=False, flag=True),
     Option(
         "on-inconclusive",
         "what an inconclusive verdict does",

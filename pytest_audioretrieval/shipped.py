@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
 
 
+@cache
 def shipped(name: str) -> Path:
     """Path of ``suites``, ``baselines`` or ``PINS.json``."""
     packed = _PACKAGE / "_shipped" / name

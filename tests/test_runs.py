@@ -50,7 +50,7 @@ def make_run(ranks: list[list[int]], *, model: str = "m", margin: float = 0.125,
 
 @given(st.lists(st.sets(st.integers(1, 50), min_size=1, max_size=4).map(sorted), min_size=1, max_size=20))
 def test_what_is_written_is_read_back(ranks: list[list[int]]) -> None:
-    run = make_run(ranks)
+    run = make_run(ranks, dataset=DatasetRef("d", None, "f" * 64, "c" * 64, clips=50, queries=len(ranks)))
     text = runs.encode(run)
     assert runs.decode(text.encode(), "x") == run
     assert json.loads(text, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
@@ -63,7 +63,7 @@ def test_one_array_a_line_and_sorted_keys() -> None:
     assert top == sorted(top)
 
 
-def broken(change: str) -> bytes:
+def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
     value = msgspec.to_builtins(make_run([[1], [2], [3]]))
     queries = value["queries"]
     match change:
@@ -75,6 +75,12 @@ def broken(change: str) -> bytes:
             return json.dumps(value | {"queries": {**queries, "margin": [float("nan")] * 3}}).encode()
         case "rank 0":
             queries["first_hit_rank"][0] = 0
+        case "rank past the pool":
+            queries["first_hit_rank"][2] = queries["pessimistic_rank"][2] = 99
+        case "margin past 2":
+            queries["margin"][0] = 5000.0
+        case "pessimistic above":
+            queries["pessimistic_rank"][2] = 1
         case "wrong ap":
             queries["ap"][1] = 0.9
         case "wrong schema":
@@ -93,6 +99,9 @@ def broken(change: str) -> bytes:
         ("duplicate id", "query id 'q0' stands twice"),
         ("nan margin", "no readable run"),
         ("rank 0", "query 'q0': ranks [0]"),
+        ("rank past the pool", "query 'q2': ranks [99]"),
+        ("margin past 2", "query 'q0': margin is 5000.0, expected -2 to 2"),
+        ("pessimistic above", "query 'q2': pessimistic_rank 1 with rank 3 cannot be"),
         ("wrong ap", "query 'q1': ap 0.9 does not follow"),
         ("wrong schema", "schema is 'other/9', expected 'pytest-audioretrieval/run/1'"),
         ("unknown field", "unknown field `extra`"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 CAPTIONS = "captions.jsonl"
 SETTINGS = "dataset.toml"
+#: A name becomes a folder of baselines.
+LONGEST_NAME = 64
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -60,6 +64,8 @@ def load_folder(folder: Path) -> Dataset:
     """
     settings = _settings(folder)
     text = _read(folder / CAPTIONS)
+    if text.startswith(codecs.BOM_UTF8):
+        raise DataError(f"{folder / CAPTIONS}: begins with a byte order mark: save it as UTF-8 without one")
     if settings.sha256 is not None:
         _verify(text, settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
@@ -103,8 +109,18 @@ def _settings(folder: Path) -> Settings:
         settings = msgspec.toml.decode(_read(path), type=Settings)
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: {_explain(error, Settings)}") from None
-    if not settings.name.strip() or "/" in settings.name or "\\" in settings.name or settings.name.startswith("."):
-        raise DataError(f"{path}: name {settings.name!r}: expected a word without slashes that does not begin with '.'")
+    name = settings.name
+    if (
+        not name.strip()
+        or not name.isprintable()
+        or set(name) & set("/\\")
+        or name[0] == "."
+        or len(name) > LONGEST_NAME
+    ):
+        raise DataError(
+            f"{path}: name {name!r}: expected a word of at most {LONGEST_NAME} printable characters without slashes "
+            "that does not begin with '.'"
+        )
     return settings
 
 
@@ -151,15 +167,18 @@ def _clip(folder: Path, line: Line, where: str) -> Clip:
     if line.sha256 is not None:
         _verify(content, line.sha256, f"{where}: {line.audio!r}")
     name = line.id if line.id is not None else line.audio
-    if not name.strip():
-        raise DataError(f"{where}: empty clip id: leave 'id' out or give it a name")
+    if not name.strip() or not name.isprintable():
+        raise DataError(f"{where}: clip id {name!r}: leave 'id' out or give it a name of printable characters")
     return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=_reader(path, name))
 
 
 def _inside(folder: Path, audio: str, where: str) -> Path:
     root = folder.resolve()
     relative = PurePosixPath(audio)
-    path = (root / relative).resolve() if "\0" not in audio else root.parent
+    try:
+        path = (root / relative).resolve() if "\0" not in audio else root.parent
+    except (OSError, RuntimeError):
+        raise DataError(f"{where}: audio path {audio!r} cannot be followed (a loop of links?): name a file") from None
     if relative.is_absolute() or not path.is_relative_to(root) or path == root:
         raise DataError(f"{where}: audio path {audio!r} leaves {folder}: use a path inside the folder")
     return path
@@ -186,7 +205,8 @@ def _captions(clip: str, line: Line, where: str, notes: Counter[str]) -> Iterato
     kept: set[str] = set()
     for position, raw in enumerate(line.captions):
         text = raw.strip()
-        if not text:
+        # Zero-width characters show nothing either.
+        if all(unicodedata.category(c) == "Cf" for c in text):
             raise DataError(f"{where}: caption {position} of clip {clip!r} is empty: write it or remove it")
         if text in kept:
             notes["captions repeated within a clip, removed"] += 1

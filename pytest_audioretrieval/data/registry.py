@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import DataError, SpecError
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -60,7 +60,10 @@ def source(text: str, base: Path) -> Source:
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import folder_name, load_folder
 
-        return Source(folder_name(folder), lambda cache, track: load_folder(folder), folder.resolve())
+        name = folder_name(folder)
+        if name in NAMED:
+            raise DataError(f"{folder}: name {name!r} is that of a built-in dataset: give yours another name")
+        return Source(name, lambda cache, track: load_folder(folder), folder.resolve())
     near = get_close_matches(text, NAMED, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise SpecError(

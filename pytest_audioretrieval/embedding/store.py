@@ -15,7 +15,6 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -23,25 +22,16 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.errors import one_line
 from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.versions import versions
 
 Vectors = npt.NDArray[np.float32]
-
-#: Packages whose version may move a vector.
-LIBRARIES = ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers", "pytest-audioretrieval")
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
     """Name of the space of a model, protocol and ``kind`` (``audio`` or ``text``) under the libraries installed."""
-    versions = [f"{name} {_version(name)}" for name in LIBRARIES]
-    parts = [weights_sha256, protocol.fingerprint, kind, *versions]
+    installed = [f"{name} {version}" for name, version in versions().items()]
+    parts = [weights_sha256, protocol.fingerprint, kind, *installed]
     return f"{kind}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "absent"
 
 
 def _shard(path: Path) -> dict[str, Vectors]:

@@ -22,7 +22,11 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
     lines += _figures(finding)
     lines += _losers(finding)
     if finding.environment:
-        lines += ["", "differs from the baseline's environment:", *(f"  {line}" for line in finding.environment)]
+        lines += [
+            "",
+            "differs from the baseline's environment:",
+            *(f"  {_short(line, 160)}" for line in finding.environment),
+        ]
     return "\n".join([*lines, "", *_next(finding, session)])
 
 

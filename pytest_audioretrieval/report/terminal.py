@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -34,18 +35,21 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
     from rich.console import Console
 
     terminal.section("retrieval", sep="=")
-    marked = terminal._tw.hasmarkup
+    marked = terminal.hasmarkup
     console = Console(
         file=io.StringIO(),
         force_terminal=marked,
         no_color=not marked,
-        width=max(100, terminal._tw.fullwidth),
+        width=max(100, shutil.get_terminal_size().columns),
         highlight=False,
         soft_wrap=True,
     )
-    for title, findings in groupby(state.findings, key=heading):
+    for title, group in groupby(state.findings, key=heading):
+        findings = list(group)
         console.print(title, style="bold", markup=False)
-        console.print(_table(list(findings)))
+        for note in findings[0].notes:
+            console.print(f"  {note}", style="dim", markup=False)
+        console.print(_table(findings))
     if any(verdict(f).endswith("*") for f in state.findings):
         console.print(FOOTNOTE, markup=False)
     for path in state.recorded:

@@ -107,7 +107,7 @@ def test_ids_that_begin_with_a_dash_and_hold_odd_characters(tmp_path: Path) -> N
         ([{"audio": "a\0.wav", "captions": ["x"]}], "leaves"),
         ([{"audio": "", "captions": ["x"]}], "leaves"),
         ([{**A, "sha256": "0" * 64}], "captions.jsonl:1: 'a.wav': sha256 is"),
-        ([{**A, "id": " "}], "captions.jsonl:1: empty clip id"),
+        ([{**A, "id": " "}], "captions.jsonl:1: clip id ' '"),
         ([], "no clips"),
     ],
 )
@@ -138,7 +138,7 @@ def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     ("toml", "expected"),
     [
         ('name = "x"\n', "missing required field `licence`"),
-        ('name = "a/b"\nlicence = "x"\n', "expected a word without slashes"),
+        ('name = "a/b"\nlicence = "x"\n', "printable characters without slashes"),
         ('name = "x"\nlicense = "x"\n', "unknown field 'license': did you mean 'licence'?"),
         ("name = \n", "dataset.toml"),
         (TOML + f'sha256 = "{"0" * 64}"\n', "captions.jsonl: sha256 is"),
@@ -170,3 +170,27 @@ def test_the_fingerprint_follows_every_part(tmp_path: Path) -> None:
     assert load_folder(make(tmp_path / "g", [A, {**B, "captions": ["Rain"]}])).fingerprint != one
     assert load_folder(make(tmp_path / "h", [A, {**B, "id": "x"}])).fingerprint != one
     assert load_folder(make(tmp_path / "i", [A, B], files=("b.wav", "a.wav"))).fingerprint != one
+
+
+@pytest.mark.parametrize("name", ["a\\u0000b", "a\\u001bb", "x" * 65])
+def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="expected a word of at most 64 printable characters"):
+        load_folder(make(tmp_path / "d", [A], f'name = "{name}"\nlicence = "x"\n'))
+
+
+@pytest.mark.parametrize("caption", ["\u200b", "\ufeff \u200b".replace(" ", "")])
+def test_a_caption_that_shows_nothing_is_empty(tmp_path: Path, caption: str) -> None:
+    with pytest.raises(DataError, match=r"caption 0 of clip 'a\.wav' is empty"):
+        load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [caption]}]))
+
+
+def test_a_loop_of_links_and_a_byte_order_mark_are_named(tmp_path: Path) -> None:
+    make(tmp_path / "d", [A, B])
+    (tmp_path / "d/a.wav").unlink()
+    (tmp_path / "d/a.wav").symlink_to(tmp_path / "d/a.wav")
+    with pytest.raises(DataError, match=r"captions\.jsonl:1: audio (path|file) 'a\.wav'"):
+        load_folder(tmp_path / "d")
+    lines = (tmp_path / "d/captions.jsonl").read_bytes()
+    (tmp_path / "d/captions.jsonl").write_bytes(b"\xef\xbb\xbf" + lines)
+    with pytest.raises(DataError, match="byte order mark"):
+        load_folder(tmp_path / "d")

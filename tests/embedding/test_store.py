@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pytest_audioretrieval.embedding import store as storing
+from pytest_audioretrieval import versions
 from pytest_audioretrieval.embedding.store import Store, space
 from pytest_audioretrieval.protocol import NAMED, Protocol
 
@@ -63,15 +63,15 @@ def test_a_space_is_all_that_moves_a_vector(monkeypatch: pytest.MonkeyPatch) -> 
         space("w", replace(base, seconds=7.0), "audio"),
         space("w", NAMED["full-clip"], "audio"),
     }
-    real = storing._version
+    real = versions._version
     for library in ("numpy", "soundfile", "soxr", "tokenizers", "torch", "transformers", "pytest-audioretrieval"):
-        monkeypatch.setattr(storing, "_version", lambda name, moved=library: "0" if name == moved else real(name))
+        monkeypatch.setattr(versions, "_version", lambda name, moved=library: "0" if name == moved else real(name))
         others.add(space("w", base, "audio"))
-    monkeypatch.setattr(storing, "_version", real)
+    monkeypatch.setattr(versions, "_version", real)
     assert len(others) == 11
     assert here not in others
     assert here.startswith("audio-")
-    assert storing._version("no-such-package-at-all") == "absent"
+    assert versions._version("no-such-package-at-all") == "absent"
 
 
 def _flip(content: bytes) -> bytes:

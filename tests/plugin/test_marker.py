@@ -75,5 +75,6 @@ def test_a_folder_of_a_marker_is_under_the_rootdir(project: Project, clips: obje
     from tests.plugin.toys import write_clips
 
     write_clips(project.path / "mine", name="mine", clips=3)
-    result = collect(project, "datasets=['mine'], directions=['t2a']")
-    assert result.outlines[0] == "test_toys.py::test_it[toy:Toy-mine-t2a]"
+    project.monkeypatch.chdir(project.pytester.mkdir("inner"))
+    result = collect(project, "datasets=['mine'], directions=['t2a']", "..")
+    assert "test_it[toy:Toy-mine-t2a]" in result.outlines[0]

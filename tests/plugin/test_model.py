@@ -53,3 +53,28 @@ def test_both_names_of_the_option_add_up(project: Project) -> None:
     args = ("--collect-only", "-q", "--model", "a/b", "--retrieval-model", "c/d", "test_toys.py")
     models = {line.split("-")[1] for line in project.run(*args).outlines if "::" in line}
     assert models == {"a/b", "c/d"}
+
+
+@pytest.mark.parametrize("extra", ["required=True", "choices=['s', 'm']", "type=int"])
+def test_options_of_others_are_never_parsed_with_values_of_ours(pytester: pytest.Pytester, extra: str) -> None:
+    """A user's ``--model`` may admit other values than ours, and another option may be required."""
+    name = "--env" if extra.startswith("required") else "--model"
+    pytester.makeconftest(f"def pytest_addoption(parser):\n    parser.addoption({name!r}, {extra})\n")
+    pytester.makepyfile("def test_nothing(): pass")
+    given = {"required=True": "prod", "choices=['s', 'm']": "s", "type=int": "3"}[extra]
+    result = pytester.runpytest_subprocess(name, given)
+    assert result.ret == 0, result.outlines
+
+
+def test_a_users_own_argument_called_retrieval_is_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.parametrize('retrieval', ['bm25', 'dense'])\ndef test_it(retrieval): pass"
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_a_forgotten_model_does_not_pass(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(gate): pass")
+    result = pytester.runpytest_subprocess()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*test_it?no-model?*", "no model to judge: name one with --model SPEC*"])

@@ -22,7 +22,7 @@ class Row(NamedTuple):
 TABLE = [
     Row(
         "model",
-        ("builtin/tiny-clap-fused",),
+        (),
         "a/b\n c/d",
         ("a/b", "c/d"),
         ["toy:Toy", "toy:Other"],

@@ -132,6 +132,19 @@ def test_the_terminal_shows_captions_without_control_codes(nasty: Project) -> No
     assert not any(line.startswith("## heading") for line in result.outlines)
 
 
+def test_the_terminal_shows_ids_without_control_codes(project: Project) -> None:
+    folder = write_clips(project.path / "odd")
+    lines = [json.loads(line) for line in (folder / "captions.jsonl").read_text().splitlines()]
+    named = (json.dumps(line | {"id": f"\x1b[31m{line['audio']}"}) + "\n" for line in lines)
+    (folder / "captions.jsonl").write_text("".join(named))
+    project.ini(clips=folder)
+    project.record()
+    project.wrong(12)
+    result = project.run()
+    assert sum("first now: \N{REPLACEMENT CHARACTER}[31mclips/" in line for line in result.outlines) == 15
+    assert "\x1b" not in result.stdout.str()
+
+
 def test_json_keeps_captions_as_they_are(nasty: Project) -> None:
     nasty.run("--retrieval-json", "out.json")
     shown = [query["shown"] for query in strict(nasty.path / "out.json")["findings"][0]["losers"]]

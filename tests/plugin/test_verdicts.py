@@ -83,6 +83,8 @@ def test_inconclusive(project: Project, rule: str, ret: int, outcome: dict[str, 
     assert (result.ret, counts(result)) == (ret, outcome)
     assert any(line.endswith(" inconclusive") for line in result.outlines)
     if rule == "fail":
+        assert sum(" -> " in line and "'tone 1, wording" in line for line in result.outlines) == 2
+        assert sum("first now:" in line for line in result.outlines) == 2, "only those that lost are shown"
         result.stdout.fnmatch_lines(
             ["  about * clusters would settle it at this spread", "next: ask for a margin these data can certify, or *"]
         )
@@ -175,7 +177,12 @@ def test_another_models_run(project: Project) -> None:
     project.wrong(20)
     result = project.run(*args)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["R@1 of toy:Other on toys t2a, against toy:Toy: regressed (claimed: non_inferior)"])
+    result.stdout.fnmatch_lines(
+        [
+            "R@1 of toy:Other on toys t2a, against toy:Toy: regressed (claimed: non_inferior)",
+            "next: *: pytest --model toy:Other --retrieval-baseline toy:Toy test_toys.py --retrieval-json out.json",
+        ]
+    )
     result.stdout.no_fnmatch_line("*accept the new state as the baseline*")
 
 
