@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store, space
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError
 from pytest_audioretrieval.protocol import Protocol
@@ -55,15 +56,18 @@ def embed_clips(
         ModelError: the model returned no finite unit vectors; names the clips.
     """
     keys = [clip.digest for clip in clips]
+    remarks = Remarks()
 
     def embed(batch: Sequence[Clip]) -> Vectors:
-        return _embed_audio(batch, retriever(), protocol)
+        return _embed_audio(batch, retriever(), protocol, remarks)
 
     random = "processor" in (protocol.window, protocol.is_longer)
     batches = _Batches(keys, clips, protocol.audio_batch, unique=not random)
     where = space(identity.weights_sha256, protocol, "audio")
     kept = Store(None) if random or not identity.weights_sha256 else store
-    return _embed(batches, embed, kept, where, protocol, track, "embedding clips")
+    vectors = _embed(batches, embed, kept, where, protocol, track, "embedding clips")
+    remarks.say()
+    return vectors
 
 
 def embed_texts(
@@ -178,10 +182,14 @@ def _embed(
     return rows
 
 
-def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol) -> Vectors:
+def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol, remarks: Remarks) -> Vectors:
     from pytest_audioretrieval.audio.window import prepare
 
-    windows = [prepare(clip.read(), protocol, name=clip.id) for clip in batch]
+    windows = []
+    for clip in batch:
+        wave = clip.read()
+        windows.append(prepare(wave, protocol, name=clip.id))
+        remarks.look(clip.id, wave, windows[-1])
     flat = [window for clip in windows for window in clip]
     made = []
     with _naming("clips", [clip.id for clip in batch]):

@@ -1,0 +1,42 @@
+"""Silence and overload are said, not repaired."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from pytest_audioretrieval.audio.types import Waveform
+from pytest_audioretrieval.audio.window import prepare
+from pytest_audioretrieval.embedding.remarks import Remarks
+from pytest_audioretrieval.protocol import Protocol
+
+
+def heard(*waves: Waveform) -> Remarks:
+    remarks = Remarks()
+    for position, wave in enumerate(waves):
+        remarks.look(f"c{position}", wave, prepare(wave, Protocol()))
+    return remarks
+
+
+def wave(*channels: float) -> Waveform:
+    return Waveform(np.tile(np.float32(channels), (480, 1)), 48_000)
+
+
+def test_silence_and_channels_that_cancel_out_are_said() -> None:
+    """Fault 21: silent clips tie; opposite channels average to silence."""
+    with pytest.warns(UserWarning, match=r"2 clips are \(c0, c2\) silent"):
+        heard(wave(0.0), wave(0.5), wave(0.5, -0.5)).say()
+
+
+def test_samples_past_full_scale_are_said() -> None:
+    """Fault 32: an MP3 may decode above 1.0."""
+    with pytest.warns(UserWarning, match=r"1 clip is \(c1\) above full scale"):
+        heard(wave(0.5), wave(1.0026)).say()
+
+
+def test_nothing_is_said_of_ordinary_clips() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        heard(wave(0.5), wave(1.0)).say()
