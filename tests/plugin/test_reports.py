@@ -132,17 +132,26 @@ def test_the_terminal_shows_captions_without_control_codes(nasty: Project) -> No
     assert not any(line.startswith("## heading") for line in result.outlines)
 
 
-def test_the_terminal_shows_ids_without_control_codes(project: Project) -> None:
-    folder = write_clips(project.path / "odd")
-    lines = [json.loads(line) for line in (folder / "captions.jsonl").read_text().splitlines()]
-    named = (json.dumps(line | {"id": f"\x1b[31m{line['audio']}"}) + "\n" for line in lines)
-    (folder / "captions.jsonl").write_text("".join(named))
+def test_an_id_with_control_codes_is_refused(project: Project) -> None:
+    folder = write_clips(project.path / "odd", clips=1)
+    line = json.loads((folder / "captions.jsonl").read_text())
+    (folder / "captions.jsonl").write_text(json.dumps(line | {"id": "\x1b[31mred"}))
     project.ini(clips=folder)
-    project.record()
-    project.wrong(12)
-    result = project.run()
-    assert sum("first now: \N{REPLACEMENT CHARACTER}[31mclips/" in line for line in result.outlines) == 15
+    result = project.run("--retrieval-record", "new")
+    assert (result.ret, counts(result)) == (1, {"failed": 3})
     assert "\x1b" not in result.stdout.str()
+    result.stdout.fnmatch_lines([r"DataError: *captions.jsonl:1: clip id *x1b?31mred*"])
+
+
+def test_the_terminal_shows_a_baseline_without_control_codes(lost: Project) -> None:
+    """Whoever can change a stored run must not write to the terminal of whoever judges against it."""
+    path = lost.path / "baselines/toys/t2a/toy%3AToy.json"
+    stored = json.loads(path.read_text())
+    stored["environment"]["torch"] = "\x1b[31m1.0"
+    path.write_text(json.dumps(stored))
+    result = lost.run()
+    assert "\x1b" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["  torch \N{REPLACEMENT CHARACTER}[[]31m1.0 -> *"])
 
 
 def test_json_keeps_captions_as_they_are(nasty: Project) -> None:
