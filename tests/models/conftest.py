@@ -1,4 +1,4 @@
-"""Tiny models of random weights, made once a run."""
+"""A folder that a test may damage."""
 
 from __future__ import annotations
 
@@ -6,20 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from tests.tiny_clap import build_tiny_clap
-
-
-@pytest.fixture(scope="session")
-def tiny_clap(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a random fused CLAP; copy it before changing it."""
-    return build_tiny_clap(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="session")
-def tiny_clap_unfused(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a random unfused CLAP."""
-    return build_tiny_clap(tmp_path_factory.mktemp("models") / "tiny-unfused", fused=False)
 
 
 @pytest.fixture
