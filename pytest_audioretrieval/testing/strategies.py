@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from operator import itemgetter
 from typing import Any, TypedDict
 
 import numpy as np
@@ -28,6 +29,8 @@ LATTICE = (0, 1, -1, 2, -2)
 seeds = st.integers(0, 2**16)
 rarely = st.integers(0, RARITY - 1).map(lambda number: number == RARITY - 1)
 fractions = st.integers(-GRID, GRID).map(lambda number: number / GRID)
+#: Which of two rows an input keeps: both are always drawn, so that Hypothesis can do without either.
+picks = st.sampled_from(([0], [1], [0, 1]))
 amounts = st.sampled_from(("any", "one", "most"))
 
 
@@ -66,12 +69,12 @@ def score_matrices(draw: Draw, *, least_candidates: int = 1, untied: bool = Fals
         least_candidates: the least N.
         untied: no query gives two candidates the same score.
     """
-    queries = draw(st.integers(1, 2))
+    pick = draw(picks)
     if draw(rarely):
-        return _huge_scores(np.random.default_rng(draw(seeds)), queries, untied)
+        return _huge_scores(np.random.default_rng(draw(seeds)), len(pick), untied)
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
-    columns = draw(_columns(kind, queries, least_candidates, untied))
-    return np.array([scores for scores, _ in columns], dtype=np.float64).T
+    columns = draw(_columns(kind, least_candidates, untied))
+    return np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
 
 
 @st.composite
@@ -96,14 +99,18 @@ def relevance_sets(draw: Draw, queries: int, candidates: int, *, least_irrelevan
 @st.composite
 def ranking_tasks(draw: Draw, *, untied: bool = False) -> RankingTask:
     """Scores, relevance that leaves each query an irrelevant candidate, and k."""
-    queries = draw(st.integers(1, 2))
+    pick = draw(picks)
     if draw(rarely):
-        scores = _huge_scores(np.random.default_rng(draw(seeds)), queries, untied)
-        return {"scores": scores, "relevant": draw(relevance_sets(queries, HUGE)), "k": draw(st.integers(1, HUGE + 1))}
+        scores = _huge_scores(np.random.default_rng(draw(seeds)), len(pick), untied)
+        return {
+            "scores": scores,
+            "relevant": draw(relevance_sets(len(pick), HUGE)),
+            "k": draw(st.integers(1, HUGE + 1)),
+        }
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
-    columns = draw(_columns(kind, queries, 2, untied))
-    scores = np.array([scores for scores, _ in columns], dtype=np.float64).T
-    relevant = _relevant(draw(amounts), [[flags[query] for _, flags in columns] for query in range(queries)], 1)
+    columns = draw(_columns(kind, 2, untied))
+    scores = np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
+    relevant = _relevant(draw(amounts), [[column[2 + query] for column in columns] for query in pick], 1)
     return {"scores": scores, "relevant": relevant, "k": draw(st.integers(1, len(columns) + 1))}
 
 
@@ -125,38 +132,39 @@ def unit_embeddings(draw: Draw, count: int, dims: int) -> Vectors:
 @st.composite
 def vector_tasks(draw: Draw, *, least_candidates: int = 1) -> VectorTask:
     """Unit vectors of 1 to 4 dimensions, and relevance, which may cover the pool."""
-    dims, queries = draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    dims, pick = draw(st.integers(1, 4)), draw(picks)
     candidates = HUGE if draw(rarely) else draw(st.integers(least_candidates, 6))
     return {
-        "queries": draw(unit_embeddings(queries, dims)),
+        "queries": draw(unit_embeddings(2, dims))[pick],
         "candidates": draw(unit_embeddings(candidates, dims)),
-        "relevant": draw(relevance_sets(queries, candidates, least_irrelevant=0)),
+        "relevant": draw(relevance_sets(len(pick), candidates, least_irrelevant=0)),
     }
 
 
 @st.composite
 def reformulation_problems(draw: Draw) -> ReformulationProblem:
     """Pairs of queries, candidates and targets; several pairs may share a target."""
-    dims, pairs = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    dims, pick = draw(st.integers(1, 4)), draw(picks)
     candidates = HUGE if draw(rarely) else draw(st.integers(2, 6))
     return {
-        "source": draw(unit_embeddings(pairs, dims)),
-        "reformulated": draw(unit_embeddings(pairs, dims)),
+        "source": draw(unit_embeddings(2, dims))[pick],
+        "reformulated": draw(unit_embeddings(2, dims))[pick],
         "candidates": draw(unit_embeddings(candidates, dims)),
-        "target": np.array([draw(st.integers(0, candidates - 1)) for _ in range(pairs)], dtype=np.int64),
+        "target": np.array([draw(st.integers(0, candidates - 1)) for _ in range(2)], dtype=np.int64)[pick],
     }
 
 
 @cache
-def _columns(kind: str, queries: int, least: int, untied: bool) -> st.SearchStrategy[list[Any]]:
-    """Candidates, each with its scores and whether it is relevant, so that Hypothesis can leave out one as a whole.
+def _columns(kind: str, least: int, untied: bool) -> st.SearchStrategy[list[Any]]:
+    """Candidates, each with the scores that two queries give it and whether it is relevant to them, so that Hypothesis
+    can leave out one as a whole.
 
     Made once per kind, because making a strategy takes longer than drawing from it.
     """
     whole = st.integers(-20, 20) if untied else st.integers(-1, 2)
     score: st.SearchStrategy[Any] = {"whole": whole, "fractions": fractions, "constant": st.just(0.5)}[kind]
-    column = st.tuples(st.tuples(*[score] * queries), st.tuples(*[st.booleans()] * queries))
-    unique = tuple((lambda one, query=query: one[0][query]) for query in range(queries)) if untied else None
+    column = st.tuples(score, score, st.booleans(), st.booleans())
+    unique = (itemgetter(0), itemgetter(1)) if untied else None
     return st.lists(column, min_size=least, max_size=6, unique_by=unique)
 
 

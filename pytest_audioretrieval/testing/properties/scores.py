@@ -79,8 +79,7 @@ def survives_another_order_of_candidates(
 def tells_close_scores_apart(
     measure: Measure, metric: str, scores: Floats, relevant: list[list[int]], k: int, gap: float
 ) -> None:
-    found = measure(squeezed(scores, gap), relevant, k)
-    expect_close(metric, found, values(metric, scores, relevant, k, relevant_first=True))
+    expect_close(metric, measure(squeezed(scores, gap), relevant, k), measure(scores, relevant, k))
 
 
 @PROPERTIES.state_each(
