@@ -15,22 +15,24 @@ from typing import Any
 
 from benchmarks.peers.adapters import IrMeasures, PytrecEval, Ranx, TorchMetrics
 from pytest_audioretrieval.testing import builtin
-from pytest_audioretrieval.testing.catalogue import EXAMPLES, Counterexample, shown
+from pytest_audioretrieval.testing.catalogue import Counterexample, shown
 from pytest_audioretrieval.testing.properties import CATALOGUE
 
+#: Inputs per property: more than the suite takes, because what breaks only on large pools with ties is rare.
+EXAMPLES = 300
 PAGE = Path(__file__).parents[2] / "docs/peers.md"
 
 HEAD = """# The catalogue on other libraries
 
-Written by `python -m benchmarks.peers`, {examples} inputs a property, the same in every run. Each library is called by
-its documented use (`benchmarks/peers/adapters.py`); properties are those of `pytest --retrieval-suite properties`. A
-definition that a library chose otherwise, and says so, is no fault: it is a reason not to compare its figures with ours.
+Written by `python -m benchmarks.peers`, {examples} inputs a property, the same in every run; `holds` says that none of
+them breaks it. Each library is called by its documented use (`benchmarks/peers/adapters.py`); properties are those of `pytest --retrieval-suite properties`. A
+definition that a library chose otherwise, and says so, is no fault: its figures just do not compare with ours.
 
 {versions}
 
 {table}
 
-¹ `n/a`: the library has no such function. None of them offers {absent}: {unoffered} further properties.
+Not offered by any of them: {absent}, of which the catalogue has {unoffered} further properties.
 
 """
 
@@ -45,13 +47,38 @@ class Peer:
     notes: str = ""
 
 
+TREC = (
+    "Scores are held in 32 bits. `{ap}` is averaged over all relevant candidates, as trec_eval documents it, not over "
+    "`min(k, relevant)`. Equal scores are ordered by document id, trec_eval's documented rule, which breaks nothing."
+)
+
 PEERS = (
     Peer("this package", "pytest-audioretrieval", lambda: builtin),
-    Peer("torchmetrics", "torchmetrics", TorchMetrics),
-    Peer("torchmetrics, raw", "torchmetrics", lambda: TorchMetrics(raw=True)),
-    Peer("ranx", "ranx", Ranx),
-    Peer("ir_measures", "ir_measures", IrMeasures),
-    Peer("pytrec_eval", "pytrec-eval-terrier", PytrecEval),
+    Peer(
+        "torchmetrics",
+        "torchmetrics",
+        TorchMetrics,
+        "`preds` are documented as probabilities, so scores are mapped into (0, 1) by an increasing function. They are "
+        "then compared in 32 bits. `retrieval_average_precision` is averaged over the relevant candidates found within "
+        "`top_k`, not over `min(k, relevant)`. No rule for equal scores is documented: torch's sorts leave them "
+        "in an order that differs between metrics and with the size of the pool.",
+    ),
+    Peer(
+        "torchmetrics, raw",
+        "torchmetrics",
+        lambda: TorchMetrics(raw=True),
+        "The same functions on scores as they are, as an embedding model's cosines would be: recall, average precision "
+        "and reciprocal rank count a candidate with a score of 0 or less as not retrieved, hit rate and nDCG do not.",
+    ),
+    Peer(
+        "ranx",
+        "ranx",
+        Ranx,
+        "`map@k` is averaged over all relevant candidates, as documented, not over `min(k, relevant)`. No rule for "
+        "equal scores is documented: its sort leaves them in an order that differs with the size of the pool.",
+    ),
+    Peer("ir_measures", "ir_measures", IrMeasures, "Computed by pytrec_eval. " + TREC.format(ap="AP@k")),
+    Peer("pytrec_eval", "pytrec-eval-terrier", PytrecEval, TREC.format(ap="map_cut")),
 )
 
 Results = dict[str, Counterexample | None]
@@ -61,7 +88,7 @@ def judge(peer: Peer) -> Results:
     """Property -> its smallest counterexample or None, for all that the library offers."""
     implementation = peer.make()
     offered = [stated for stated in CATALOGUE if not stated.missing(implementation)]
-    return {stated.name: stated.counterexample(implementation) for stated in offered}
+    return {stated.name: stated.counterexample(implementation, examples=EXAMPLES) for stated in offered}
 
 
 def table(results: dict[str, Results], rows: list[str]) -> str:
@@ -72,7 +99,7 @@ def table(results: dict[str, Results], rows: list[str]) -> str:
 
 def cell(found: Results, row: str) -> str:
     if row not in found:
-        return "n/a"
+        return "not offered"
     return "**breaks**" if found[row] else "holds"
 
 

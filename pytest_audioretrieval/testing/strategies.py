@@ -17,7 +17,9 @@ Vectors = npt.NDArray[np.float32]
 
 #: A huge pool holds this many candidates: enough to leave one block of any implementation, and still fast.
 HUGE = 1_100
-#: About one input in this many is a huge one.
+#: A large one is past the length up to which sorting routines happen to keep the order of equal scores.
+LARGE = 24
+#: About one input in this many is a large or huge one.
 RARITY = 40
 #: How far near-ties are apart before vectors are normalised.
 NUDGE = 1e-7
@@ -27,6 +29,7 @@ GRID = 4096
 LATTICE = (0, 1, -1, 2, -2)
 
 seeds = st.integers(0, 2**16)
+pools = st.sampled_from((LARGE, HUGE))
 rarely = st.integers(0, RARITY - 1).map(lambda number: number == RARITY - 1)
 fractions = st.integers(-GRID, GRID).map(lambda number: number / GRID)
 #: Which of two rows an input keeps: both are always drawn, so that Hypothesis can do without either.
@@ -61,7 +64,7 @@ class ReformulationProblem(TypedDict):
 
 @st.composite
 def score_matrices(draw: Draw, *, least_candidates: int = 1, untied: bool = False) -> Floats:
-    """Finite scores ``[Q, N]``: whole numbers with ties, fractions, constants; now and then a huge pool.
+    """Finite scores ``[Q, N]``: whole numbers with ties, fractions, constants; now and then a large or huge pool.
 
     Fractions are so far apart that no implementation ties them by its own precision.
 
@@ -71,7 +74,7 @@ def score_matrices(draw: Draw, *, least_candidates: int = 1, untied: bool = Fals
     """
     pick = draw(picks)
     if draw(rarely):
-        return _huge_scores(np.random.default_rng(draw(seeds)), len(pick), untied)
+        return _pool_scores(np.random.default_rng(draw(seeds)), (len(pick), draw(pools)), untied)
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
     columns = draw(_columns(kind, least_candidates, untied))
     return np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
@@ -88,7 +91,7 @@ def spoiled_scores(draw: Draw, *values: float) -> Floats:
 @st.composite
 def relevance_sets(draw: Draw, queries: int, candidates: int, *, least_irrelevant: int = 1) -> list[list[int]]:
     """Relevant candidates per query: one each, all but the irrelevant ones, or any number per query."""
-    if candidates > 50:
+    if candidates >= LARGE:
         seeded = np.random.default_rng(draw(seeds))
         sizes = st.integers(1, candidates - least_irrelevant)
         return [seeded.choice(candidates, draw(sizes), replace=False).tolist() for _ in range(queries)]
@@ -101,12 +104,9 @@ def ranking_tasks(draw: Draw, *, untied: bool = False) -> RankingTask:
     """Scores, relevance that leaves each query an irrelevant candidate, and k."""
     pick = draw(picks)
     if draw(rarely):
-        scores = _huge_scores(np.random.default_rng(draw(seeds)), len(pick), untied)
-        return {
-            "scores": scores,
-            "relevant": draw(relevance_sets(len(pick), HUGE)),
-            "k": draw(st.integers(1, HUGE + 1)),
-        }
+        scores = _pool_scores(np.random.default_rng(draw(seeds)), (len(pick), draw(pools)), untied)
+        relevant = draw(relevance_sets(*scores.shape))
+        return {"scores": scores, "relevant": relevant, "k": draw(st.integers(1, scores.shape[1] + 1))}
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
     columns = draw(_columns(kind, 2, untied))
     scores = np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
@@ -117,7 +117,7 @@ def ranking_tasks(draw: Draw, *, untied: bool = False) -> RankingTask:
 @st.composite
 def unit_embeddings(draw: Draw, count: int, dims: int) -> Vectors:
     """Unit float32 vectors ``[count, dims]``, some of them equal, opposite, or ``NUDGE`` apart."""
-    if count > 50:
+    if count >= LARGE:
         return _unit(np.random.default_rng(draw(seeds)).normal(size=(count, dims)))
     # One number per vector, whose digits are its components: few draws are fast and shrink well.
     rows = _digits(np.array([draw(st.integers(0, len(LATTICE) ** dims - 1)) for _ in range(count)]), dims)
@@ -168,10 +168,10 @@ def _columns(kind: str, least: int, untied: bool) -> st.SearchStrategy[list[Any]
     return st.lists(column, min_size=least, max_size=6, unique_by=unique)
 
 
-def _huge_scores(seeded: np.random.Generator, queries: int, untied: bool) -> Floats:
+def _pool_scores(seeded: np.random.Generator, shape: tuple[int, int], untied: bool) -> Floats:
     if untied:
-        return seeded.permutation(queries * HUGE).reshape(queries, HUGE) / 8
-    return seeded.integers(0, 50, (queries, HUGE)) / 8
+        return seeded.permutation(shape[0] * shape[1]).reshape(shape) / 8
+    return seeded.integers(0, 2 + shape[1] // 24, shape).astype(np.float64)
 
 
 def _relevant(amount: str, flags: list[list[bool]], least_irrelevant: int) -> list[list[int]]:

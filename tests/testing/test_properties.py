@@ -243,7 +243,7 @@ def test_it_breaks_on_its_mutant(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_it_holds_of_a_plain_implementation(name: str) -> None:
-    assert NAMED[name].counterexample(PLAIN, examples=20) is None
+    assert NAMED[name].counterexample(PLAIN, examples=10) is None
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -252,7 +252,7 @@ def test_it_holds_of_the_builtin_implementation(name: str) -> None:
     if stated.needs == ("reformulation",):
         assert stated.missing(builtin) == ["reformulation"]
     else:
-        assert stated.counterexample(builtin, examples=20) is None
+        assert stated.counterexample(builtin, examples=10) is None
 
 
 def test_every_function_has_properties() -> None:
@@ -319,7 +319,7 @@ class TestCounterexample:
             relevant.clear()
             return found
 
-        assert NAMED["recall-survives-a-worse-candidate"].counterexample(changed("recall", writes), examples=20) is None
+        assert NAMED["recall-survives-a-worse-candidate"].counterexample(changed("recall", writes), examples=10) is None
 
     def test_what_fails_only_sometimes_is_said_to(self) -> None:
         calls = iter(range(10**6))
