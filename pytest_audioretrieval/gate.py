@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -15,9 +14,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pytest_audioretrieval.metrics.retrieval import Metric
-    from pytest_audioretrieval.runs import Run
+    from pytest_audioretrieval.runs import Run, Subject
     from pytest_audioretrieval.stats.verdict import Comparison
 
+Compared = Literal["non_inferior", "equivalent", "superior"]
 Claim = Literal["non_inferior", "equivalent", "superior", "consistent"]
 
 #: How many of the queries that lost most a failure shows.
@@ -86,19 +86,22 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return self.model, self.dataset, self.direction, self.baseline
 
 
-class Subject(msgspec.Struct, frozen=True):
-    """A run at hand, with what only memory holds.
+class Endpoint(NamedTuple):
+    """What is claimed of which metric, by whom: the test's node id and the model's spec as it was typed."""
 
-    Attributes:
-        shown: query texts, [Q].
-        first: id of the candidate that ranks first, [Q].
-        notes: what the dataset's loader counted, such as repeated captions it removed.
-    """
+    metric: Metric
+    claim: Claim
+    margin: float
+    test: str
+    model_spec: str
 
-    run: Run
-    shown: Sequence[str]
-    first: Sequence[str]
-    notes: Sequence[str] = ()
+
+class Level(NamedTuple):
+    """How sure: the confidence of one bound, resamples, and the seed they are drawn with."""
+
+    confidence: float
+    resamples: int
+    seed: int
 
 
 def check_margin(margin: float) -> float:
@@ -108,62 +111,40 @@ def check_margin(margin: float) -> float:
     return float(margin)
 
 
-def judge(
-    subject: Subject,
-    baseline: Run,
-    metric: Metric,
-    claim: Literal["non_inferior", "equivalent", "superior"],
-    *,
-    margin: float,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    test: str,
-    model_spec: str,
-    where: str,
-) -> Finding:
-    """Compare a run with a stored one on one metric (paired per query, resampled by cluster).
+def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level: Level) -> Finding:
+    """Compare a run with a stored one, that lies ``where``, on one metric (paired per query, resampled by cluster).
 
     Raises:
         BaselineError: the two are not comparable; names the field.
-        SpecError: a metric that is no mean over queries.
+        SpecError: a metric that is no mean over queries, or a wrong margin.
     """
     from pytest_audioretrieval.stats import compare
 
+    metric, claim = endpoint.metric, endpoint.claim
     if metric.statistic != "mean":
         raise SpecError(
             f"{metric} is a {metric.statistic} over queries, and only means are compared: "
             "claim mean_rank() or log2_rank(), or read it with Metric.value"
         )
-
+    assert claim != "consistent"  # that is judge_published's
     baselines.refuse_incomparable(subject.run, baseline, where)
     new, old = metric(subject.run.columns), metric(baseline.columns)
     result = compare(
         new,
         old,
         subject.run.queries.cluster,
-        margin=check_margin(margin),
+        margin=check_margin(endpoint.margin),
         higher_is_better=metric.higher_is_better,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        **level._asdict(),
     )
-    holds = result.holds(claim)
+    gained = new - old if metric.higher_is_better else old - new
     return Finding(
-        test=test,
-        model=subject.run.model.id,
-        model_spec=model_spec,
+        **_head(subject, endpoint),
         baseline=baseline.model.id,
-        dataset=subject.run.dataset.name,
-        direction=subject.run.direction,
-        metric=str(metric),
-        higher_is_better=metric.higher_is_better,
-        claim=claim,
-        margin=margin,
-        confidence=confidence,
+        confidence=level.confidence,
         verdict=str(result.verdict),
-        holds=holds,
-        losers=[] if holds else _losers(subject, baseline, new - old if metric.higher_is_better else old - new),
+        holds=result.holds(claim),
+        losers=[] if result.holds(claim) else _losers(subject, baseline, gained),
         environment=baselines.environment_differences(subject.run, baseline),
         notes=list(subject.notes),
         source=where,
@@ -171,7 +152,41 @@ def judge(
     )
 
 
-def _numbers(result: Comparison, claim: Literal["non_inferior", "equivalent", "superior"]) -> dict[str, Any]:
+def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:
+    """Whether a value lies within the margin of a published one (seed: pinned-protocol.md, "Processor behavior")."""
+    metric = endpoint.metric
+    value = metric.value(subject.run.columns)
+    holds = abs(value - published) <= check_margin(endpoint.margin)
+    return Finding(
+        **_head(subject, endpoint),
+        baseline="published",
+        confidence=1.0,
+        verdict="consistent" if holds else "inconsistent",
+        holds=holds,
+        baseline_value=published,
+        new_value=value,
+        difference=(value - published) * (1 if metric.higher_is_better else -1),
+        queries=subject.run.dataset.queries,
+        source=source,
+    )
+
+
+def _head(subject: Subject, endpoint: Endpoint) -> dict[str, Any]:
+    """What a finding says of who was judged on what."""
+    return {
+        "test": endpoint.test,
+        "model": subject.run.model.id,
+        "model_spec": endpoint.model_spec,
+        "dataset": subject.run.dataset.name,
+        "direction": subject.run.direction,
+        "metric": str(endpoint.metric),
+        "higher_is_better": endpoint.metric.higher_is_better,
+        "claim": endpoint.claim,
+        "margin": endpoint.margin,
+    }
+
+
+def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:
     smallest, needed = result.smallest_margin(claim), result.clusters_to_settle(claim)
     return {
         "baseline_value": float(result.baseline_value),
@@ -197,32 +212,3 @@ def _losers(subject: Subject, baseline: Run, gained: npt.NDArray[np.float64]) ->
     return [
         Loser(subject.run.queries.id[i], subject.shown[i], before[i], after[i], subject.first[i]) for i in fell[:LOSERS]
     ]
-
-
-def judge_published(
-    subject: Subject, metric: Metric, published: float, *, tolerance: float, test: str, model_spec: str, source: str
-) -> Finding:
-    """Whether a value lies within ``tolerance`` of a published one (seed: pinned-protocol.md, "Processor behavior")."""
-    value = metric.value(subject.run.columns)
-    difference = (value - published) * (1 if metric.higher_is_better else -1)
-    holds = abs(value - published) <= check_margin(tolerance)
-    return Finding(
-        test=test,
-        model=subject.run.model.id,
-        model_spec=model_spec,
-        baseline="published",
-        dataset=subject.run.dataset.name,
-        direction=subject.run.direction,
-        metric=str(metric),
-        higher_is_better=metric.higher_is_better,
-        claim="consistent",
-        margin=tolerance,
-        confidence=1.0,
-        verdict="consistent" if holds else "inconsistent",
-        holds=holds,
-        baseline_value=published,
-        new_value=value,
-        difference=difference,
-        queries=subject.run.dataset.queries,
-        source=source,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,21 @@ class Columns:
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
         rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
         self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A run at hand, with what only memory holds.
+
+    Attributes:
+        shown: query texts, [Q].
+        first: id of the candidate that ranks first, [Q].
+        notes: what the dataset's loader counted, such as repeated captions it removed.
+    """
+
+    run: Run
+    shown: Sequence[str]
+    first: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 def same_outcomes(one: Run, other: Run) -> bool:

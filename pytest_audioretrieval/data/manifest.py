@@ -77,7 +77,9 @@ def load_folder(folder: Path) -> Dataset:
         clip = _clip(folder, line, where)
         if clip.id in seen:
             raise DataError(
-                f"{where}: clip id {clip.id!r} stands on line {seen[clip.id]} already: give each clip an id of its own"
+                f"{where}: {'audio' if clip.id == line.audio else 'clip id'} {clip.id!r} stands on line "
+                f"{seen[clip.id]} already: "
+                + ("write all its captions on one line" if clip.id == line.audio else "give each clip an id of its own")
             )
         seen[clip.id] = number
         clips.append(clip)

@@ -31,7 +31,7 @@ class QuerySet:
         shown: what a person reads as the query: its text, or the clip's id, [Q].
         clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
             clips together, the first clip of all that hang together.
-        candidates: ids of what is ranked, in document order, [C].
+        candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
     """
 
@@ -39,6 +39,7 @@ class QuerySet:
     shown: tuple[str, ...]
     clusters: tuple[str, ...]
     candidates: tuple[str, ...]
+    candidates_shown: tuple[str, ...]
     relevant: tuple[tuple[int, ...], ...]
 
 
@@ -64,6 +65,7 @@ def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
             shown=tuple(t.text for t in asked),
             clusters=tuple(cluster[t.clips[0]] for t in asked),
             candidates=tuple(clips),
+            candidates_shown=tuple(clips),
             relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
         )
     right: dict[str, list[int]] = defaultdict(list)
@@ -75,6 +77,7 @@ def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
         shown=tuple(clips),
         clusters=tuple(cluster[c] for c in clips),
         candidates=tuple(t.id for t in asked),
+        candidates_shown=tuple(repr(t.text) for t in asked),
         relevant=tuple(tuple(right[c]) for c in clips),
     )
 

@@ -52,8 +52,9 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         console.print(_table(findings))
     if any(verdict(f).endswith("*") for f in state.findings):
         console.print(FOOTNOTE, markup=False)
-    for path in state.recorded:
-        console.print(f"recorded {state.shown(path)}: look at the difference and commit it", markup=False)
+    for path, replaced in state.recorded.items():
+        then = "look at the difference and commit it" if replaced else "new, commit it"
+        console.print(f"recorded {state.shown(path)}: {then}", markup=False)
     for line in console.file.getvalue().splitlines():  # type: ignore[attr-defined]
         terminal.write_line(line.rstrip())
 
