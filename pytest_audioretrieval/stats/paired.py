@@ -40,7 +40,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Comparison:
-    """Compare per-query outcomes of two runs on the same queries (DESIGN "Verdicts"; method: ``bootstrap``).
+    """Compare per-query outcomes of two runs on the same queries (verdicts: ``verdict``; method: ``bootstrap``).
 
     Args:
         new, baseline: [Q], outcomes per query in the metric's own unit.
