@@ -61,7 +61,8 @@ def evaluate(
         protocol: default ``short-clip``.
         cache: folder of an embedding store; None keeps nothing.
     """
-    from pytest_audioretrieval.embedding.embedder import Embedder, Means
+    from pytest_audioretrieval.embedding.embedder import Means
+    from pytest_audioretrieval.embedding.fused import embedder
     from pytest_audioretrieval.embedding.store import Store, place
     from pytest_audioretrieval.evaluate import measure
 
@@ -73,4 +74,4 @@ def evaluate(
         offline=offline,
         allow_unpinned=allow_unpinned,
     )
-    return measure(Embedder(spec.parse(model), means), dataset, direction).run
+    return measure(embedder(spec.parse(model), means), dataset, direction).run

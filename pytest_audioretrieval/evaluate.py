@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_audioretrieval import runs
 from pytest_audioretrieval.data.queries import Direction, query_set, texts
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Subject
+from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
 from pytest_audioretrieval.versions import versions
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.engine import Vectors
+    from pytest_audioretrieval.embedding.fused import Fused
     from pytest_audioretrieval.metrics.ranking import Ranking
 
 
-def measure(embedder: Embedder, dataset: Dataset, direction: Direction) -> Subject:
+def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) -> Subject:
     """Embed, rank one direction and make a run of it."""
+    if direction == "forms":
+        from pytest_audioretrieval.reformulated import ask_forms
+
+        return ask_forms(embedder, dataset)
+    return ask(embedder, dataset, direction)
+
+
+def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", "a2t"]) -> Subject:
+    """Ask with every caption for its clip, or the reverse."""
     asked = query_set(dataset, direction)
-    clips, captions = embedder.clips(dataset.clips), embedder.texts([text.text for text in texts(dataset)])
-    ranking = _ranked(*((captions, clips) if direction == "t2a" else (clips, captions)), asked.relevant)
+    clips, captions = [dataset.clips], [[text.text for text in texts(dataset)]]
+    sides = (captions, clips) if direction == "t2a" else (clips, captions)
+    ranking = _ranked(*embedder.sides(*sides), asked.relevant)
     identity, protocol = embedder.identity, embedder.means.protocol
     run = Run(
         schema=runs.SCHEMA,
@@ -36,10 +48,10 @@ def measure(embedder: Embedder, dataset: Dataset, direction: Direction) -> Subje
     )
     first = tuple(asked.candidates_shown[i] for i in ranking.top[:, 0])  # type: ignore[index]
     notes = [f"{count} {what}" for what, count in dataset.notes.items()]
-    return Subject(run=_with_means(run), shown=asked.shown, first=first, notes=notes)
+    return Subject(run=with_means(run), shown=Shown(asked.shown, first), notes=notes)
 
 
-def _ranked(queries: Vectors, candidates: Vectors, relevant: Sequence[Sequence[int]]) -> Ranking:
+def _ranked(queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: Sequence[Sequence[int]]) -> Ranking:
     from pytest_audioretrieval.metrics.ranking import rank
 
     return rank(queries, candidates, relevant, top=1)
@@ -76,7 +88,7 @@ def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...])
     )
 
 
-def _with_means(run: Run) -> Run:
+def with_means(run: Run) -> Run:
     import msgspec
 
     from pytest_audioretrieval.metrics import retrieval

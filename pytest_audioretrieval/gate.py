@@ -8,6 +8,7 @@ import msgspec
 
 from pytest_audioretrieval import baselines
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.form_rows import ALL, FormRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
+        causes: what moved where queries fell, of a claim about a reformulation.
+        forms: a row a reformulation, of a run of direction ``forms``.
         notes: what the dataset's loader counted.
         environment: what differs in the environment, ``key before -> after``.
     """
@@ -76,6 +79,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     p_regressed: float | None = None
     p_corrected: float | None = None
     losers: list[Loser] = []
+    causes: list[str] = []
+    forms: list[FormRow] = []
     environment: list[str] = []
     notes: list[str] = []
     source: str = ""
@@ -138,13 +143,16 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         **level._asdict(),
     )
     gained = new - old if metric.higher_is_better else old - new
+    form = metric.form or _lowest(subject.run)
     return Finding(
         **_head(subject, endpoint),
         baseline=baseline.model.id,
         confidence=level.confidence,
         verdict=str(result.verdict),
         holds=result.holds(claim),
-        losers=[] if result.holds(claim) else _losers(subject, baseline, gained),
+        losers=[] if result.holds(claim) else _losers(subject, baseline, form, gained),
+        causes=[] if result.holds(claim) else _causes(subject, baseline, form, gained),
+        forms=subject.run.form_rows,
         environment=baselines.environment_differences(subject.run, baseline),
         notes=list(subject.notes),
         source=where,
@@ -204,11 +212,36 @@ def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:
     }
 
 
-def _losers(subject: Subject, baseline: Run, gained: npt.NDArray[np.float64]) -> list[Loser]:
+def _losers(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[Loser]:
     """The queries whose metric fell most, those that fell furthest in rank first among equals."""
-    after, before = subject.run.queries.first_hit_rank, baseline.queries.first_hit_rank
+    shown = subject.forms[form] if form else subject.shown
+    after, before = _ranks(subject.run, form), _ranks(baseline, form)
     fell = [i for i in range(len(after)) if gained[i] < 0]
     fell.sort(key=lambda i: (gained[i], -after[i] / before[i], i))
     return [
-        Loser(subject.run.queries.id[i], subject.shown[i], before[i], after[i], subject.first[i]) for i in fell[:LOSERS]
+        Loser(subject.run.queries.id[i], shown.query[i], before[i], after[i], shown.first[i]) for i in fell[:LOSERS]
+    ]
+
+
+def _lowest(run: Run) -> str | None:
+    """The form that costs most rank, for a claim about no form in particular."""
+    forms = [row for row in run.form_rows if row.form != ALL]
+    return max(forms, key=lambda row: row.rank_loss).form if forms else None
+
+
+def _ranks(run: Run, form: str | None) -> list[int]:
+    return run.queries.forms[form].rank if form and run.queries.forms else run.queries.first_hit_rank
+
+
+def _causes(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[str]:
+    """Why targets fell in a form, over the queries that lost: away from the target, or a rival came closer (eq. 7)."""
+    if form is None or not (gained < 0).any():
+        return []
+    fell = gained < 0
+    new, old = subject.run.columns.forms[form], baseline.columns.forms[form]
+    away, closer = (new.tal - old.tal)[fell].mean(), (new.hnp - old.hnp)[fell].mean()
+    first = "the target moved away" if away >= closer else "a rival came closer"
+    return [
+        f"{first}: over the {int(fell.sum())} queries that lost, target alignment loss changed by {away:+.4f} (TAL), "
+        f"hard negative pull by {closer:+.4f} (HNP)"
     ]

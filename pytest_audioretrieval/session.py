@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_audioretrieval import collection, protocol, settings, spec
-from pytest_audioretrieval.data.queries import DIRECTIONS, Direction
+from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Source, source
 from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.progress import Tracker
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.baselines import Shelf
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder, Means
+    from pytest_audioretrieval.embedding.fused import Fused
     from pytest_audioretrieval.gate import Finding, Level
     from pytest_audioretrieval.runs import Run, Subject
 
@@ -81,7 +82,7 @@ class RetrievalSession:
         self.recorded: dict[Path, bool] = {}
         self._names: dict[tuple[str, str], object] = {}
         self._datasets: dict[str, Dataset] = {}
-        self._embedders: dict[str, Embedder] = {}
+        self._embedders: dict[str, Embedder | Fused] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
         self._check()
         self._at_start = self._stamps()
@@ -123,7 +124,7 @@ class RetrievalSession:
         asked, base = self.settings["dataset"], self.settings.base("dataset")
         names = asked or marker.get("datasets") or DEFAULT_DATASETS
         sources = [self._source(str(name), base if asked else self.settings.rootpath) for name in names]
-        directions = marker.get("directions") or DIRECTIONS
+        directions = marker.get("directions") or USUAL
         baseline = marker.get("baseline") or self.settings["baseline"]
         return list(dict.fromkeys(Target(m, s, d, baseline) for m in models for s in sources for d in directions))
 
@@ -158,12 +159,12 @@ class RetrievalSession:
             self._datasets[name] = target.source.load(self.cache, self.track)
         return self._datasets[name]
 
-    def embedder(self, model: ModelSpec) -> Embedder:
+    def embedder(self, model: ModelSpec) -> Embedder | Fused:
         """``model``, hashed and loaded when that is needed."""
         if model.id not in self._embedders:
-            from pytest_audioretrieval.embedding.embedder import Embedder
+            from pytest_audioretrieval.embedding.fused import embedder
 
-            self._embedders[model.id] = Embedder(model, self._means)
+            self._embedders[model.id] = embedder(model, self._means)
         return self._embedders[model.id]
 
     @cached_property

@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 from pytest_audioretrieval.errors import SpecError
 
-Kind = Literal["builtin", "folder", "hub", "backend", "factory"]
+Kind = Literal["builtin", "folder", "hub", "backend", "factory", "fusion"]
 
 BUILTIN = Path(__file__).parent / "models" / "builtin"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 #: All but letters, digits and ``_``; also a dot in front and hyphens that ``--`` would hide.
 _UNSAFE = re.compile(r"[^\w.-]|^[.-]|-\Z|(?<=-)-")
+_FUSION = re.compile(r"fusion:(?P<rule>[\w-]+)\((?P<parts>.+)\)")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -31,6 +32,7 @@ class ModelSpec:
         id: how tests, tables and baselines call it.
         revision: the commit of a hub model, where one was typed.
         path: the folder of a built-in or local model.
+        rule: how a fusion scales scores; ``parts`` are what it fuses.
     """
 
     text: str
@@ -38,6 +40,8 @@ class ModelSpec:
     id: str
     revision: str | None = None
     path: Path | None = None
+    rule: str | None = None
+    parts: tuple[ModelSpec, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -62,6 +66,8 @@ def parse(text: str) -> ModelSpec:
         raise SpecError(f"model '' is empty: built in are {', '.join(builtin_names())}")
     if text.startswith("builtin/"):
         return _builtin(text)
+    if text.startswith("fusion:"):
+        return _fusion(text)
     if text.startswith(("./", "../", "/", "~")) or (not _is_hub(text) and ":" not in text and Path(text).is_dir()):
         return _folder(text)
     if _is_hub(text):
@@ -82,6 +88,20 @@ def parse(text: str) -> ModelSpec:
 def builtin_names() -> list[str]:
     """Names of the checkpoints that travel with the package."""
     return sorted(path.parent.name for path in BUILTIN.glob("*/config.json"))
+
+
+def _fusion(text: str) -> ModelSpec:
+    from pytest_audioretrieval.metrics.fusion import RULES
+
+    found = _FUSION.fullmatch(text)
+    names = [name.strip() for name in found["parts"].split(",")] if found else []
+    if not found or found["rule"] not in RULES or len(names) < 2:
+        raise SpecError(f"model {text!r}: expected fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}")
+    parts = tuple(parse(name) for name in names)
+    if len({part.id for part in parts}) < len(parts):
+        raise SpecError(f"model {text!r} names a model twice: expected each once")
+    name = f"fusion:{found['rule']}({','.join(part.id for part in parts)})"
+    return ModelSpec(text=text, kind="fusion", id=name, rule=found["rule"], parts=parts)
 
 
 def _builtin(text: str) -> ModelSpec:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pytest_audioretrieval.data.types import Caption, Dataset
 
-Direction = Literal["t2a", "a2t"]
-DIRECTIONS: tuple[Direction, ...] = ("t2a", "a2t")
+#: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
+#: reformulations, and ranks clips (CORA, 3.3).
+Direction = Literal["t2a", "a2t", "forms"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+#: Where nobody says which.
+USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
     asked = texts(dataset)
     clips = [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
-    cluster = _clusters(clips, asked)
+    cluster = clusters(dataset)
     if direction == "t2a":
         return QuerySet(
             ids=tuple(t.id for t in asked),
@@ -82,8 +85,9 @@ def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
     )
 
 
-def _clusters(clips: Sequence[str], asked: Sequence[Text]) -> dict[str, str]:
-    """Clip id -> first clip (in document order) of all that shared texts tie to it."""
+def clusters(dataset: Dataset) -> dict[str, str]:
+    """Clip id -> label of its resampling unit: the first clip, in document order, of those that shared texts tie."""
+    clips, asked = [clip.id for clip in dataset.clips], texts(dataset)
     order = {clip: position for position, clip in enumerate(clips)}
     parent = {clip: clip for clip in clips}
 

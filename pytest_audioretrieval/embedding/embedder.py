@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.engine import Track, Vectors, embed_clips, embed_texts
 from pytest_audioretrieval.models.registry import describe, load
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.data.types import Clip
     from pytest_audioretrieval.embedding.store import Store
     from pytest_audioretrieval.models.types import ModelIdentity, Retriever
     from pytest_audioretrieval.protocol import Protocol
@@ -33,6 +36,11 @@ class Means:
     device: str = "auto"
     offline: bool = False
     allow_unpinned: bool = False
+
+
+Sides = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+#: Clips or texts in groups; each group is embedded by itself, so that its vectors do not depend on the others.
+Side = Sequence[Sequence[Any]]
 
 
 class Embedder:
@@ -68,6 +76,13 @@ class Embedder:
     def texts(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, float32 [len(texts), D]; see ``engine.embed_texts``."""
         return self._once(embed_texts, texts, ("texts", *texts))
+
+    def sides(self, queries: Side, candidates: Side) -> Sides:
+        """Unit vectors of what is asked [Q, D] and of what is ranked [C, D]."""
+        return self._side(queries), self._side(candidates)
+
+    def _side(self, side: Side) -> Vectors:
+        return np.concatenate([self.clips(part) if isinstance(part[0], Clip) else self.texts(part) for part in side])
 
     def _once(self, embed: Callable[..., Vectors], items: Sequence[Any], key: tuple[str, ...]) -> Vectors:
         if key not in self._made:

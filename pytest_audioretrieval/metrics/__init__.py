@@ -19,11 +19,20 @@ if TYPE_CHECKING:
         ndcg,
         recall,
     )
+    from pytest_audioretrieval.metrics.robustness import (
+        form_hit_rate,
+        rank_loss,
+        rank_spread,
+        tbmd,
+        worst_hit_rate,
+        worst_rank_loss,
+    )
 
 __all__ = [
     "Metric",
     "Ranking",
     "first_hit_rank",
+    "form_hit_rate",
     "hit_rate",
     "log2_rank",
     "map_at",
@@ -33,8 +42,13 @@ __all__ = [
     "mrr",
     "ndcg",
     "rank",
+    "rank_loss",
     "rank_scores",
+    "rank_spread",
     "recall",
+    "tbmd",
+    "worst_hit_rate",
+    "worst_rank_loss",
 ]
 
 _IN_RANKING = frozenset({"Ranking", "first_hit_rank", "rank", "rank_scores"})
