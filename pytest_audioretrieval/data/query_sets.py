@@ -199,14 +199,19 @@ def _count(made: QuerySet, cases: Cases) -> dict[str, int]:
 def _unmatched(queries: QuerySet, unknown: Sequence[str], candidates: Sequence[str]) -> str:
     asked = set(queries.clips)
     spare = [clip for clip in candidates if clip not in asked]
-    stems = {clip.rpartition(".")[0] or clip for clip in spare}
-    alike = sum((clip.rpartition(".")[0] or clip) in stems or clip in stems for clip in unknown)
+    stems = {_stem(clip) for clip in spare}
+    # An id may hold a point and yet have no ending.
+    alike = sum(_stem(clip) in stems or clip in stems for clip in unknown)
     hint = f" ({alike} of these match a clip but for the ending of its name)" if alike else ""
     return (
         f"{queries.name}: {len(unknown)} of {len(queries.clips)} audio ids are not among the {len(candidates)} clips "
         f"that are ranked: {_few(unknown)}{hint}; {len(spare)} of those clips have no query: {_few(spare)}: "
         "spell the ids alike or load the dataset the queries were written for"
     )
+
+
+def _stem(clip: str) -> str:
+    return clip.rpartition(".")[0] or clip
 
 
 def _few(ids: Sequence[str]) -> str:

@@ -118,6 +118,16 @@ def test_ids_that_do_not_match_are_an_error_that_shows_both_sides() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "ranked"), [("a", "a.wav"), ("a.wav", "a"), ("a.wav", "a.ogg"), ("v1.2", "v1.2.wav")]
+)
+def test_ids_that_differ_in_their_ending_are_hinted_at(asked: str, ranked: str) -> None:
+    with pytest.raises(DataError, match=r"\(1 of these match a clip but for the ending of its name\)"):
+        positions(collect("s", [item(asked)]), [ranked])
+    with pytest.raises(DataError, match=r": 'b'; 1 of those clips have no query"):
+        positions(collect("s", [item("b")]), [ranked])
+
+
 def test_a_dataset_s_captions_with_forms_become_items() -> None:
     asked = dict(item("a").forms)
     made = from_dataset(
@@ -137,6 +147,14 @@ def test_a_dataset_s_captions_with_forms_become_items() -> None:
     assert made.excluded == ("c#0",)
     assert made.notes["captions without any form, not asked"] == 2
     assert made.notes["queries that read the same for several clips"] == 8, "four forms of a#0 and of b#1"
+
+
+def test_the_order_in_which_forms_were_made_does_not_change_a_dataset() -> None:
+    forms = item("a").forms
+    one, other = (
+        dataset(Caption("a#0", "rain", "a", dict(order))) for order in (forms.items(), reversed(forms.items()))
+    )
+    assert one.fingerprint == other.fingerprint != dataset(Caption("a#0", "rain", "a")).fingerprint
 
 
 def test_a_dataset_without_forms_says_what_to_add() -> None:

@@ -52,7 +52,9 @@ def test_the_real_file_has_23_complete_items_of_four_types() -> None:
     assert made.name == "uiq_audiocaps_first23"
     assert made.forms == TYPES == ("question", "imperative", "tagging", "paraphrase")
     assert (len(made.items), len(made.pairs), made.excluded, made.missing) == (23, 92, (), {})
-    assert made.notes == {"captions repeated within a clip, removed": 1}, "'A man talking as water streams ...' stands there twice"
+    assert made.notes == {"captions repeated within a clip, removed": 1}, (
+        "'A man talking as water streams ...' stands there twice"
+    )
     first = made.items[0]
     assert first.id == first.clip == "7fmOlUlwoNg_20"
     assert first.source == "Constant rattling noise and sharp vibrations"
