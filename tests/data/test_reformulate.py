@@ -112,6 +112,26 @@ def test_captions_are_read_by_shape(caption: str, shape: str, text: str, stateme
         assert reformulate(caption, "k")["statement"] == statement
 
 
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("Rain on a roof?!", {"There is rain on a roof."}),
+        ("loud clicks", {"There are loud clicks."}),
+        ("first guitar harmonics, then a bell ...", {"There are first guitar harmonics, then a bell."}),
+        ("a guitar's harmonics", {"There are a guitar's harmonics."}),
+        ("several gunshots and a bell", {"There are several gunshots and a bell."}),
+        ("the barking of dogs", set()),
+        ("only the barking of dogs", set()),
+    ],
+)
+def test_there_is_and_there_are(caption: str, expected: set[str]) -> None:
+    """'There is the ...' is never said."""
+    said = {reformulate(caption, str(key))["statement"] for key in range(60)}
+    assert len(said) == 3 + len(expected)
+    assert {text for text in said if text.startswith("There")} == expected
+    assert all(text.count(".") == 1 and text.endswith(".") for text in said)
+
+
 def test_what_opens_with_a_clause_of_its_own_is_set_off() -> None:
     made = reformulate("after a bang, one hears a dog", "k")
     assert re.search(r"(in which|where), after a bang, one hears a dog\.$", made["command"])

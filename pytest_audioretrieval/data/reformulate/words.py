@@ -161,8 +161,8 @@ COUNTABLE = _words(
     "dj man woman person child baby boy girl kid male female adult toddler infant dog cat bird duck cow horse pig goat "
     "rooster owl frog crow pigeon chicken insect bee fly mosquito beep bang pop thud click gunshot explosion sneeze "
     "shot burp cough crash boom sound animal puppy lion car truck bus train vehicle motorcycle motorbike motorboat "
-    "boat speedboat ship helicopter airplane plane aircraft jet engine motor machine drill saw chainsaw siren horn bell "
-    "clock phone telephone door toilet faucet keyboard gun whistle typewriter computer crowd river stream "
+    "boat speedboat ship helicopter airplane plane aircraft jet engine motor machine drill saw chainsaw siren horn "
+    "bell clock phone telephone door toilet faucet keyboard gun whistle typewriter computer crowd river stream "
     "waterfall guitar piano drum fan radio tractor lawnmower ambulance bicycle skateboard sink hammer vacuum blender "
     "printer speaker choir voice"
 )
