@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_audioretrieval import runs
-from pytest_audioretrieval.data.queries import Direction, query_set, texts
+from pytest_audioretrieval.data.queries import Direction, task, texts
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
 from pytest_audioretrieval.versions import versions
@@ -31,7 +31,7 @@ def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) 
 
 def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", "a2t"]) -> Subject:
     """Ask with every caption for its clip, or the reverse."""
-    asked = query_set(dataset, direction)
+    asked = task(dataset, direction)
     clips, captions = [dataset.clips], [[text.text for text in texts(dataset)]]
     sides = (captions, clips) if direction == "t2a" else (clips, captions)
     ranking = _ranked(*embedder.sides(*sides), asked.relevant)

@@ -45,11 +45,17 @@ def with_forms(dataset: Dataset) -> Dataset:
     """``dataset`` itself where any caption has forms, else with those that ``data.reformulate`` makes of each."""
     if any(caption.forms for caption in dataset.captions):
         return dataset
-    from pytest_audioretrieval.data.reformulate import reformulate
+    from pytest_audioretrieval.data.reformulate import reformulate_all
 
-    captions = tuple(replace(caption, forms=reformulate(caption.text, caption.id)) for caption in dataset.captions)
-    made = fingerprint(dataset.clips, captions, merged=dataset.merge_identical_captions)
-    return replace(dataset, captions=captions, fingerprint=made)
+    made = reformulate_all(dataset.captions)
+    captions = tuple(replace(caption, forms=made.forms[caption.id]) for caption in dataset.captions)
+    quoted = {"captions that no rule could read, asked in quotes": len(made.quoted)} if made.quoted else {}
+    return replace(
+        dataset,
+        captions=captions,
+        fingerprint=fingerprint(dataset.clips, captions, merged=dataset.merge_identical_captions),
+        notes={**dataset.notes, **quoted},
+    )
 
 
 def rank_drops(embedder: Embedder | Fused, dataset: Dataset, asked: QuerySet) -> Reformulation:

@@ -26,7 +26,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class QuerySet:
+class Task:
     """The retrieval task of one direction.
 
     Attributes:
@@ -56,14 +56,14 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
     return tuple(Text(group[0].id, text, tuple(c.clip for c in group)) for text, group in groups.items())
 
 
-def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
+def task(dataset: Dataset, direction: Direction) -> Task:
     """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``."""
     asked = texts(dataset)
     clips = [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
     cluster = clusters(dataset)
     if direction == "t2a":
-        return QuerySet(
+        return Task(
             ids=tuple(t.id for t in asked),
             shown=tuple(t.text for t in asked),
             clusters=tuple(cluster[t.clips[0]] for t in asked),
@@ -75,7 +75,7 @@ def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
     for position, text in enumerate(asked):
         for clip in text.clips:
             right[clip].append(position)
-    return QuerySet(
+    return Task(
         ids=tuple(clips),
         shown=tuple(clips),
         clusters=tuple(cluster[c] for c in clips),

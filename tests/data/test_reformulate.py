@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audioretrieval.data.reformulate.forms import FORMS, Form, key_phrase, reformulate, reformulate_all
+from pytest_audioretrieval.data.forms import FORMS, Form
+from pytest_audioretrieval.data.reformulate.forms import key_phrase, reformulate, reformulate_all
 from pytest_audioretrieval.data.reformulate.grammar import Shape, read
 from pytest_audioretrieval.data.reformulate.openings import OPENINGS
 from pytest_audioretrieval.data.reformulate.words import DROPPED

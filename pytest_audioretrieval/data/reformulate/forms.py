@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
+from pytest_audioretrieval.data.forms import Form
 from pytest_audioretrieval.data.reformulate import words
 from pytest_audioretrieval.data.reformulate.grammar import Reading, Shape, read, tidy
 from pytest_audioretrieval.data.reformulate.openings import OPENINGS, Opening
 from pytest_audioretrieval.data.sounds.recipe import draw
 from pytest_audioretrieval.errors import DataError
-
-Form = Literal["command", "question", "indirect", "key_phrase", "statement"]
-FORMS: tuple[Form, ...] = ("command", "question", "indirect", "key_phrase", "statement")
 
 #: Statements about a noun phrase; the first needs an indefinite one.
 _STATEMENTS = ("There {be} {x}.", "One can hear {x}.", "This recording contains {x}.", "The clip features {x}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_audioretrieval.data.reformulate.forms import Form
+from pytest_audioretrieval.data.forms import Form
 from pytest_audioretrieval.data.reformulate.grammar import tidy
 
 #: Each takes any text, so that nothing but the frame differs between two captions of a form.
