@@ -50,10 +50,10 @@ def main() -> None:
     model = ClapModel.from_pretrained(options.out / START).eval()
     held = validation_data(True, options.work)
     before = validate(model, words, held)
-    tune(model, words, training_data(STAGE, True, options.work))
+    history = tune(model, words, training_data(STAGE, True, options.work))
     measured = {
-        "epochs": [],
-        "made_by": "python tools/tune_on_requests.py",
+        "command": "python tools/tune_on_requests.py",
+        "epochs": history,
         "before": before,
         "validation": validate(model, words, held),
     }
@@ -72,8 +72,8 @@ def request(caption: str) -> str:
     return reformulate(caption, "request")[FORM]
 
 
-def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> None:
-    """Train the embeddings of tokens that only requests use on pairs that do not belong together."""
+def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> list[dict[str, float]]:
+    """Train the embeddings of tokens that only requests use on pairs that do not belong together; the mean losses."""
     table = model.text_model.embeddings.word_embeddings
     for parameter in model.parameters():
         parameter.requires_grad_(False)
@@ -83,7 +83,9 @@ def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> None:
     optimizer = torch.optim.Adam([table.weight], lr=STAGE.rate)
     with torch.no_grad():
         audio = torch.cat([encode_audio(model, part) for part in torch.split(data.mels, 64)])
+    history = []
     for epoch in range(STAGE.epochs):
+        losses = []
         rng = random.Random(f"{SEED + 4}/{epoch}")
         order = rng.sample(range(len(audio)), len(audio))
         for start in range(0, len(order), STAGE.batch):
@@ -94,7 +96,9 @@ def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> None:
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             optimizer.step()
-        print(f"epoch {epoch}: loss {loss.item():.3f}", flush=True)
+            losses.append(loss.item())
+        history.append({"epoch": epoch, "loss": round(sum(losses) / len(losses), 4)})
+    return history
 
 
 def _only_in_requests(words: RobertaTokenizer, data: Data) -> torch.Tensor:
