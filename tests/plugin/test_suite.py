@@ -44,7 +44,7 @@ def test_an_unknown_suite_shows_the_nearest(empty: pytest.Pytester) -> None:
     result = empty.runpytest_inprocess("--retrieval-suite", "caption")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: --retrieval-suite 'caption': did you mean 'captions'? there are captions, protocol"]
+        ["ERROR: --retrieval-suite 'caption': did you mean 'captions'? there are captions, *"]
     )
 
 
