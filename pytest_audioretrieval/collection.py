@@ -57,7 +57,7 @@ def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) ->
 def _found(arg: str) -> str:
     """An id of a packaged suite's test as reports print it, where there is no such file, made one that is found."""
     path, colons, rest = arg.partition("::")
-    if Path(path).parent != Path("suites") or not colons or Path(path).exists():
+    if Path(path).parent.name != "suites" or not colons or Path(path).exists():
         return arg
     return f"{_suite(Path(path).stem)}::{rest}"
 
