@@ -80,7 +80,7 @@ def first_hit_rank(
             does not fit them.
     """
     scores = VectorScores(queries, candidates)
-    counts = _Counts(scores, read(relevant, scores).best)
+    counts = Counts(scores, read(relevant, scores).best)
     for block in blocks(scores, query_block, candidate_block):
         counts.add(block)
     return counts.ranks()
@@ -121,17 +121,17 @@ def _rank(scores: Scores, relevant: Relevant, top: int, query_block: int, candid
         raise SpecError(f"top is {top}; expected 0 or more; 0 names no candidates")
     targets = read(relevant, scores)
     _check_irrelevant(targets, scores.candidates)
-    counts = _Counts(scores, targets)
-    best, rival = _Best(scores, min(top, scores.candidates)), _Best(scores, 1)
+    counts = Counts(scores, targets)
+    best, rival = Best(scores, min(top, scores.candidates)), Best(scores, 1)
     for block in blocks(scores, query_block, candidate_block):
         counts.add(block)
         best.add(block)
-        _mask(targets, block)
+        mask(targets, block)
         rival.add(block)
     return _assemble(targets, counts, rival.scores[:, 0], best.columns if top else None)
 
 
-def _assemble(targets: Relevance, counts: _Counts, rival: Floats, top: Ints | None) -> Ranking:
+def _assemble(targets: Relevance, counts: Counts, rival: Floats, top: Ints | None) -> Ranking:
     first, ranks = targets.offsets[:-1], counts.ranks()
     lead = targets.scores[first]
     alike = np.add.reduceat((targets.scores == lead[targets.rows]).astype(np.int64), first)
@@ -150,7 +150,7 @@ def _assemble(targets: Relevance, counts: _Counts, rival: Floats, top: Ints | No
     )
 
 
-class _Counts:
+class Counts:
     """For each target: candidates that score more, as much, and as much but stand before it in the document."""
 
     def __init__(self, scores: Scores, targets: Relevance) -> None:
@@ -184,7 +184,7 @@ class _Counts:
         np.add.at(self.before, close[equal & (columns < self._targets.columns[close])], 1)
 
 
-class _Best:
+class Best:
     """The k best candidates of each query, by exact score, then document order."""
 
     def __init__(self, scores: Scores, k: int) -> None:
@@ -225,7 +225,7 @@ def _where(mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return row, column
 
 
-def _mask(targets: Relevance, block: Block) -> None:
+def mask(targets: Relevance, block: Block) -> None:
     """Take the relevant candidates out of a block."""
     pairs = slice(targets.offsets[block.rows.start], targets.offsets[block.rows.stop])
     rows, columns = targets.rows[pairs], targets.columns[pairs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,7 +54,7 @@ class VectorScores:
     """
 
     def __init__(self, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]) -> None:
-        self._queries, self._candidates = _unit("queries", queries), _unit("candidates", candidates)
+        self._queries, self._candidates = unit("queries", queries), unit("candidates", candidates)
         if queries.shape[1] != candidates.shape[1]:
             found = f"queries of {queries.shape[1]} and candidates of {candidates.shape[1]} dimensions"
             raise DataError(f"found {found}; expected the same number; embed both with one model")
@@ -130,12 +131,13 @@ def _sum_rows(products: Floats) -> Floats:
 
 def _first_twins(vectors: npt.NDArray[Any]) -> Ints | None:
     """Index of the first row with the same bits, for every row; None where no two rows are the same."""
-    rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))[:, 0]
-    _, first, back = np.unique(rows, return_index=True, return_inverse=True)
-    return None if len(first) == len(rows) else first[back].astype(np.int64)
+    seen: dict[bytes, int] = {}
+    # Digests instead of rows: sorting or keeping the rows themselves takes several times the candidates' memory.
+    first = [seen.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), i) for i, row in enumerate(vectors)]
+    return None if len(seen) == len(first) else np.array(first, dtype=np.int64)
 
 
-def _unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     _check_array(name, vectors)
     with np.errstate(all="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))

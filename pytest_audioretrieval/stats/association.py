@@ -20,7 +20,7 @@ from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import column, labels, numbers, same_length
-from pytest_audioretrieval.stats.paired import CONFIDENCE, SEED, _check_settings
+from pytest_audioretrieval.stats.paired import CONFIDENCE, SEED, check_settings
 
 Method = Literal["pearson", "spearman"]
 
@@ -86,7 +86,7 @@ def associate(
     Raises:
         SpecError: an argument out of range. DataError: as ``pearson``, or labels that do not fit, or one cluster only.
     """
-    _check_settings(confidence, resamples, seed)
+    check_settings(confidence, resamples, seed)
     if method not in get_args(Method):
         raise SpecError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
     left, right = _pairs(x, y)
@@ -183,7 +183,7 @@ def _middle_ranks(levels: npt.NDArray[np.intp], weights: Floats) -> tuple[Floats
 
 def _pearson_resamples(x: Floats, y: Floats, clusters: Clusters, resamples: int, seed: int) -> Floats:
     """Pearson's r [B] over clusters drawn with replacement; NaN where one side is constant."""
-    left, right = (_unit(name, values) * len(values) ** 0.5 for name, values in (("x", x), ("y", y)))
+    left, right = _unit("x", x), _unit("y", y)
     products = (left, right, left * left, right * right, left * right)
     sums = np.stack([clusters.sums(values) for values in products])
     mean_x, mean_y, square_x, square_y, product = plain_means(sums, clusters.sizes, resamples, seed)

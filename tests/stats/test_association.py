@@ -131,6 +131,9 @@ def test_a_resample_without_correlation_could_have_any(method):
     x, y = [0.1, 0.1, 0.7, 0.7], [1.0, 2.0, 3.0, 5.0]
     found = associate(x, y, ["a", "a", "b", "b"], method=method)
     assert (found.low, found.high) == (-1.0, 1.0)
+    # Sums that round to a spread of 1e-17, which is none.
+    found = associate([0.1] * 11 + [0.2] * 13, range(24), ["a"] * 11 + ["b"] * 13, method=method)
+    assert (found.low, found.high) == (-1.0, 1.0)
     three = associate([*x, 0.9, 0.9], [*y, 6.0, 8.0], [0, 0, 1, 1, 2, 2], method=method, confidence=0.6)
     assert three.low > 0.5  # 1 in 9 has none: less than the tail of 1 in 5
 

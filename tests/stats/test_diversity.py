@@ -35,6 +35,7 @@ def test_the_closed_form_is_the_mean_over_pairs(seed, count, dims):
     vectors = units(seed, count, dims)
     assert global_diversity(vectors) == pytest.approx(brute(vectors), abs=1e-12)
     assert global_diversity(vectors.astype(np.float32)) == pytest.approx(brute(vectors), abs=1e-6)
+    assert global_diversity(vectors * 1.0005) == pytest.approx(brute(vectors), abs=1e-12)  # only direction counts
     assert 0 <= global_diversity(vectors) <= count / (count - 1) + 1e-12
 
 
