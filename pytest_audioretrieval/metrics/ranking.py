@@ -19,6 +19,7 @@ from pytest_audioretrieval.metrics.scores import (
     Floats,
     Ints,
     MatrixScores,
+    Products,
     Scores,
     VectorScores,
     blocks,
@@ -168,7 +169,7 @@ class Counts:
             values = block.values if len(rows) == len(counts) else block.values[rows]
             self._add(values, starts[rows] + position, block.columns.start)
 
-    def _add(self, values: Floats, targets: Ints, column: int) -> None:
+    def _add(self, values: Products, targets: Ints, column: int) -> None:
         """Count in ``values``, a row of scores for each of ``targets``, the first of them of candidate ``column``."""
         wanted = self._targets.scores[targets][:, np.newaxis]
         above = values > wanted + self._scores.error
@@ -207,7 +208,7 @@ class Best:
         kept = order[starts[:, np.newaxis] + np.arange(self._k)]
         self.scores[block.rows], self.columns[block.rows] = exact[kept], columns[kept]
 
-    def _threshold(self, values: Floats) -> Floats:
+    def _threshold(self, values: Products) -> Floats:
         """What a candidate must reach to be among the k best of its row, whatever the rounding; -inf is none."""
         width = values.shape[1]
         if self._k == 1:
