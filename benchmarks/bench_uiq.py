@@ -4,8 +4,8 @@
 
 The folder holds ``uiq/uiq_audiocaps_first23.jsonl`` and ``captions/audiocaps_test.csv``. No sound is heard: a query is
 its MiniLM vector, a clip the normalised mean of its captions' vectors, the source caption left out. So ranks say what
-the wording does to a text encoder, and nothing of any CLAP. UIQ's queries were written from all captions of a clip, those
-that stand for it among them: expect ranks to improve, as they do in the paper (CORA, Table 11: -5.78).
+the wording does to a text encoder, and nothing of any CLAP. UIQ's queries were written from all captions of a clip,
+those that stand for it among them: expect ranks to improve, as in the paper (CORA, Table 11: -5.78).
 """
 
 from __future__ import annotations
