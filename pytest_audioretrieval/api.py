@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval import spec
-from pytest_audioretrieval.data.queries import Direction, texts
+from pytest_audioretrieval.data.queries import Direction
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.protocol import Protocol
@@ -37,9 +37,10 @@ def load_retriever(
     Raises:
         SpecError, PinError, ModelError: no such model, not the pinned one, or not loadable.
     """
-    from pytest_audioretrieval.models.registry import load
+    from pytest_audioretrieval.models.registry import describe, load
 
-    return load(spec.parse(model), device=device, offline=offline, allow_unpinned=allow_unpinned)
+    named = spec.parse(model)
+    return load(named, describe(named, offline=offline, allow_unpinned=allow_unpinned), device=device)
 
 
 def evaluate(
@@ -60,24 +61,17 @@ def evaluate(
         protocol: default ``short-clip``.
         cache: folder of an embedding store; None keeps nothing.
     """
-    from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
+    from pytest_audioretrieval.embedding.embedder import Means
+    from pytest_audioretrieval.embedding.fused import embedder
     from pytest_audioretrieval.embedding.store import Store, place
-    from pytest_audioretrieval.evaluate import subject
-    from pytest_audioretrieval.models.registry import describe
-    from pytest_audioretrieval.runs import Model
+    from pytest_audioretrieval.evaluate import measure
 
-    named, settings = spec.parse(model), protocol or Protocol()
-    identity = describe(named, offline=offline, allow_unpinned=allow_unpinned)
-    store, track = Store(place(cache, device)), Tracker()
-    loaded: list[Retriever] = []
-
-    def retriever() -> Retriever:
-        if not loaded:
-            loaded.append(load_retriever(model, device=device, offline=offline, allow_unpinned=allow_unpinned))
-        return loaded[0]
-
-    asked = [text.text for text in texts(dataset)]
-    clip_vectors = embed_clips(dataset.clips, retriever, identity, settings, store, track)
-    text_vectors = embed_texts(asked, retriever, identity, settings, store, track)
-    who = Model(identity.id, identity.revision, identity.weights_sha256)
-    return subject(who, dataset, direction, settings, clip_vectors, text_vectors, device=device).run
+    means = Means(
+        protocol or Protocol(),
+        Store(place(cache, device)),
+        Tracker(),
+        device=device,
+        offline=offline,
+        allow_unpinned=allow_unpinned,
+    )
+    return measure(embedder(spec.parse(model), means), dataset, direction).run

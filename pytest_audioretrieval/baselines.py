@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from pytest_audioretrieval import runs
 from pytest_audioretrieval.errors import BaselineError
@@ -39,9 +40,9 @@ class Shelf:
         return self.own / dataset / direction / f"{slug}.json"
 
     def known(self, dataset: str, direction: str) -> list[str]:
-        """Slugs of the baselines there are for a dataset and direction."""
+        """Names of the models that have a baseline on a dataset and direction."""
         folders = (folder / dataset / direction for folder in (self.own, self.shipped))
-        return sorted({path.stem for folder in folders for path in folder.glob("*.json")})
+        return sorted({unquote(path.stem.replace("--", "/")) for folder in folders for path in folder.glob("*.json")})
 
 
 def read(path: Path) -> Run:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_audioretrieval import settings
+from pytest_audioretrieval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BARE = "--model"
 #: Set where a conftest.py or another plugin has ``--model``.
 BARE_TAKEN = pytest.StashKey[bool]()
+#: Suites collected because a model was named and no path.
+UNASKED = pytest.StashKey[list[str]]()
 NO_SUITE = "none"
 
 
@@ -36,18 +38,28 @@ def claim_bare_model(config: pytest.Config, parser: pytest.Parser) -> None:
 def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Collect packaged suites: those named by ``--retrieval-suite``, or, where a model is named on the command
     line and no path is, those of ini ``retrieval_suite`` (default: captions)."""
+    args[:] = [_found(arg) for arg in args]
     given = parser.parse_known_args(args)
     names = given.retrieval_suite
     if names is None:
         if given.retrieval_model is None or given.file_or_dir:
             return
         names = config.getini("retrieval_suite") or ["captions"]
+        config.stash[UNASKED] = names
     for name in names:
         if name == NO_SUITE:
             continue
         path = str(_suite(name))
         if path not in args:
             args.append(path)
+
+
+def _found(arg: str) -> str:
+    """An id of a packaged suite's test as reports print it, where there is no such file, made one that is found."""
+    path, colons, rest = arg.partition("::")
+    if Path(path).parent.name != "suites" or not colons or Path(path).exists():
+        return arg
+    return f"{_suite(Path(path).stem)}::{rest}"
 
 
 def _suite(name: str) -> Any:
@@ -57,9 +69,7 @@ def _suite(name: str) -> Any:
     folder = shipped("suites")
     known = sorted(path.stem for path in folder.glob("[a-z]*.py"))
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise pytest.UsageError(f"--retrieval-suite {name!r}: {hint}there are {', '.join(known)}")
+        raise pytest.UsageError(f"--retrieval-suite {name!r}: {did_you_mean(name, known)}there are {', '.join(known)}")
     return folder / f"{name}.py"
 
 

@@ -3,59 +3,58 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_audioretrieval import runs
-from pytest_audioretrieval.data.queries import Direction, query_set, texts
+from pytest_audioretrieval.data.queries import Direction, task, texts
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.gate import Subject
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run
+from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
 from pytest_audioretrieval.versions import versions
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
+    from pytest_audioretrieval.embedding.embedder import Embedder
+    from pytest_audioretrieval.embedding.fused import Fused
     from pytest_audioretrieval.metrics.ranking import Ranking
 
 
-def subject(
-    model: Model,
-    dataset: Dataset,
-    direction: Direction,
-    protocol: Protocol,
-    clip_vectors: npt.NDArray[np.float32],
-    text_vectors: npt.NDArray[np.float32],
-    *,
-    device: str,
-) -> Subject:
-    """Rank one direction and make a run of it.
+def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) -> Subject:
+    """Embed, rank one direction and make a run of it."""
+    if direction == "forms":
+        from pytest_audioretrieval.reformulated import ask_forms
 
-    Args:
-        clip_vectors: unit vectors of ``dataset.clips``, [clips, D].
-        text_vectors: unit vectors of ``queries.texts(dataset)``, [texts, D].
-    """
-    from pytest_audioretrieval.metrics.ranking import rank
+        return ask_forms(embedder, dataset)
+    return ask(embedder, dataset, direction)
 
-    asked = query_set(dataset, direction)
-    sides = (text_vectors, clip_vectors) if direction == "t2a" else (clip_vectors, text_vectors)
-    ranking = rank(*sides, asked.relevant, top=1)
-    assert ranking.top is not None  # asked for one line above
-    outcomes = _outcomes(ranking, asked.ids, asked.clusters)
+
+def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", "a2t"]) -> Subject:
+    """Ask with every caption for its clip, or the reverse."""
+    asked = task(dataset, direction)
+    clips, captions = [dataset.clips], [[text.text for text in texts(dataset)]]
+    sides = (captions, clips) if direction == "t2a" else (clips, captions)
+    ranking = _ranked(*embedder.sides(*sides), asked.relevant)
+    identity, protocol = embedder.identity, embedder.means.protocol
     run = Run(
         schema=runs.SCHEMA,
-        model=model,
+        model=Model(identity.id, identity.revision, identity.weights_sha256),
         dataset=_reference(dataset, direction, len(asked.ids)),
         direction=direction,
         protocol={"name": protocol.name, **protocol.settings(), "fingerprint": protocol.fingerprint},
-        environment=environment(device),
+        environment=environment(embedder.device),
         metrics={},
-        queries=outcomes,
+        queries=_outcomes(ranking, asked.ids, asked.clusters),
     )
-    first = tuple(asked.candidates[i] for i in ranking.top[:, 0])
+    first = tuple(asked.candidates_shown[i] for i in ranking.top[:, 0])  # type: ignore[index]
     notes = [f"{count} {what}" for what, count in dataset.notes.items()]
-    return Subject(run=_with_means(run), shown=asked.shown, first=first, notes=notes)
+    return Subject(run=with_means(run), shown=Shown(asked.shown, first), notes=notes)
+
+
+def _ranked(queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: Sequence[Sequence[int]]) -> Ranking:
+    from pytest_audioretrieval.metrics.ranking import rank
+
+    return rank(queries, candidates, relevant, top=1)
 
 
 def _reference(dataset: Dataset, direction: Direction, queries: int) -> DatasetRef:
@@ -89,7 +88,7 @@ def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...])
     )
 
 
-def _with_means(run: Run) -> Run:
+def with_means(run: Run) -> Run:
     import msgspec
 
     from pytest_audioretrieval.metrics import retrieval

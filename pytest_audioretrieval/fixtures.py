@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_audioretrieval.errors import BaselineError, RetrievalError
+from pytest_audioretrieval.errors import BaselineError
 
 if TYPE_CHECKING:
     import torch
 
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.gate import Finding, Subject
+    from pytest_audioretrieval.gate import Claim, Compared, Endpoint, Finding
     from pytest_audioretrieval.metrics.retrieval import Metric
     from pytest_audioretrieval.models.types import Retriever
     from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.runs import Subject
     from pytest_audioretrieval.session import RetrievalSession, Target
 
 #: What a test hands to its report: plain values only, see ``plugin.pytest_runtest_makereport``.
@@ -29,7 +30,7 @@ class RetrievalWarning(UserWarning):
 
 
 def _session(request: pytest.FixtureRequest) -> RetrievalSession:
-    from pytest_audioretrieval.plugin import session_of
+    from pytest_audioretrieval.session import session_of
 
     return session_of(request.config)
 
@@ -51,13 +52,13 @@ def protocol(request: pytest.FixtureRequest) -> Protocol:
 @pytest.fixture(scope="session")
 def dataset(request: pytest.FixtureRequest, retrieval_target: Target) -> Dataset:
     """Clips and captions of this test case."""
-    return _or_fail(lambda: _session(request).dataset(retrieval_target))  # type: ignore[no-any-return]
+    return _session(request).dataset(retrieval_target)
 
 
 @pytest.fixture(scope="session")
 def retriever(request: pytest.FixtureRequest, retrieval_target: Target) -> Retriever:
     """The pinned model of this test case on the chosen device."""
-    return _or_fail(lambda: _session(request).retriever(retrieval_target.model))  # type: ignore[no-any-return]
+    return _session(request).embedder(retrieval_target.model).retriever
 
 
 @pytest.fixture(scope="session")
@@ -110,53 +111,27 @@ class Gate:
         from pytest_audioretrieval.gate import judge_published
         from pytest_audioretrieval.published import figure
 
-        def judged() -> Finding:
-            target = self._target
-            published, source = figure(self._session.shelf, target, str(metric), self._session.protocol.name)
-            return judge_published(
-                self._session.subject(target),
-                metric,
-                published,
-                tolerance=tolerance,
-                test=self._node.nodeid,
-                model_spec=target.model.text,
-                source=source,
-            )
+        session, target = self._session, self._target
+        published, source = figure(session.shelf, target, str(metric), session.protocol.name)
+        endpoint = self._endpoint(metric, "consistent", tolerance)
+        return self._report(judge_published(session.subject(target), published, source, endpoint))
 
-        return self._report(_or_fail(judged))
-
-    def _claim(
-        self, claim: Literal["non_inferior", "equivalent", "superior"], metric: Metric, margin: float, other: str | None
-    ) -> Finding:
+    def _claim(self, claim: Compared, metric: Metric, margin: float, other: str | None) -> Finding:
         __tracebackhide__ = True
         from pytest_audioretrieval.gate import check_margin, judge
 
         session, target = self._session, self._target
+        check_margin(margin)
+        subject = session.subject(target)
+        if session.settings["record"]:
+            self._record(subject)
+        stored, where = session.baseline(target, other)
+        return self._report(judge(subject, stored, where, self._endpoint(metric, claim, margin), session.level))
 
-        def judged() -> Finding:
-            check_margin(margin)
-            subject = session.subject(target)
-            if session.settings["record"]:
-                self._record(subject)
-            found = session.baseline(target, other)
-            if found is None:
-                raise session.missing(target, other)
-            stored, where = found
-            return judge(
-                subject,
-                stored,
-                metric,
-                claim,
-                margin=margin,
-                confidence=session.settings["confidence"],
-                resamples=session.settings["resamples"],
-                seed=session.settings["seed"],
-                test=self._node.nodeid,
-                model_spec=target.model.text,
-                where=where,
-            )
+    def _endpoint(self, metric: Metric, claim: Claim, margin: float) -> Endpoint:
+        from pytest_audioretrieval.gate import Endpoint
 
-        return self._report(_or_fail(judged))
+        return Endpoint(metric, claim, margin, self._node.nodeid, self._target.model.text)
 
     def _record(self, subject: Subject) -> None:
         """Hand the run to the report and end the test as recorded, where ``--retrieval-record`` wants it written."""
@@ -210,18 +185,3 @@ class Gate:
         if on_inconclusive == "warn":
             warnings.warn(RetrievalWarning(screen.splitlines()[0]), stacklevel=4)
         return finding
-
-
-def _or_fail(work: Any) -> Any:
-    """Do ``work``; an error of ours becomes a test failure of one line, without traceback."""
-    __tracebackhide__ = True
-    try:
-        return work()
-    except RetrievalError as error:
-        message = f"{type(error).__name__}: {error}"
-    return _fail(message)
-
-
-def _fail(message: str) -> NoReturn:
-    __tracebackhide__ = True
-    pytest.fail(message, pytrace=False)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from pytest_audioretrieval import baselines
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.form_rows import ALL, FormRow
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from pytest_audioretrieval.metrics.retrieval import Metric
-    from pytest_audioretrieval.runs import Run
+    from pytest_audioretrieval.runs import Run, Subject
     from pytest_audioretrieval.stats.verdict import Comparison
 
+Compared = Literal["non_inferior", "equivalent", "superior"]
 Claim = Literal["non_inferior", "equivalent", "superior", "consistent"]
 
 #: How many of the queries that lost most a failure shows.
@@ -45,6 +46,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
+        causes: what moved where queries fell, of a claim about a reformulation.
+        forms: a row a reformulation, of a run of direction ``forms``.
         notes: what the dataset's loader counted.
         environment: what differs in the environment, ``key before -> after``.
     """
@@ -76,6 +79,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     p_regressed: float | None = None
     p_corrected: float | None = None
     losers: list[Loser] = []
+    causes: list[str] = []
+    forms: list[FormRow] = []
     environment: list[str] = []
     notes: list[str] = []
     source: str = ""
@@ -86,19 +91,22 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return self.model, self.dataset, self.direction, self.baseline
 
 
-class Subject(msgspec.Struct, frozen=True):
-    """A run at hand, with what only memory holds.
+class Endpoint(NamedTuple):
+    """What is claimed of which metric, by whom: the test's node id and the model's spec as it was typed."""
 
-    Attributes:
-        shown: query texts, [Q].
-        first: id of the candidate that ranks first, [Q].
-        notes: what the dataset's loader counted, such as repeated captions it removed.
-    """
+    metric: Metric
+    claim: Claim
+    margin: float
+    test: str
+    model_spec: str
 
-    run: Run
-    shown: Sequence[str]
-    first: Sequence[str]
-    notes: Sequence[str] = ()
+
+class Level(NamedTuple):
+    """How sure: the confidence of one bound, resamples, and the seed they are drawn with."""
+
+    confidence: float
+    resamples: int
+    seed: int
 
 
 def check_margin(margin: float) -> float:
@@ -108,62 +116,43 @@ def check_margin(margin: float) -> float:
     return float(margin)
 
 
-def judge(
-    subject: Subject,
-    baseline: Run,
-    metric: Metric,
-    claim: Literal["non_inferior", "equivalent", "superior"],
-    *,
-    margin: float,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    test: str,
-    model_spec: str,
-    where: str,
-) -> Finding:
-    """Compare a run with a stored one on one metric (paired per query, resampled by cluster).
+def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level: Level) -> Finding:
+    """Compare a run with a stored one, that lies ``where``, on one metric (paired per query, resampled by cluster).
 
     Raises:
         BaselineError: the two are not comparable; names the field.
-        SpecError: a metric that is no mean over queries.
+        SpecError: a metric that is no mean over queries, or a wrong margin.
     """
     from pytest_audioretrieval.stats import compare
 
+    metric, claim = endpoint.metric, endpoint.claim
     if metric.statistic != "mean":
         raise SpecError(
             f"{metric} is a {metric.statistic} over queries, and only means are compared: "
             "claim mean_rank() or log2_rank(), or read it with Metric.value"
         )
-
+    assert claim != "consistent"  # that is judge_published's
     baselines.refuse_incomparable(subject.run, baseline, where)
     new, old = metric(subject.run.columns), metric(baseline.columns)
     result = compare(
         new,
         old,
         subject.run.queries.cluster,
-        margin=check_margin(margin),
+        margin=check_margin(endpoint.margin),
         higher_is_better=metric.higher_is_better,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        **level._asdict(),
     )
-    holds = result.holds(claim)
+    gained = new - old if metric.higher_is_better else old - new
+    form = metric.form or _lowest(subject.run)
     return Finding(
-        test=test,
-        model=subject.run.model.id,
-        model_spec=model_spec,
+        **_head(subject, endpoint),
         baseline=baseline.model.id,
-        dataset=subject.run.dataset.name,
-        direction=subject.run.direction,
-        metric=str(metric),
-        higher_is_better=metric.higher_is_better,
-        claim=claim,
-        margin=margin,
-        confidence=confidence,
+        confidence=level.confidence,
         verdict=str(result.verdict),
-        holds=holds,
-        losers=[] if holds else _losers(subject, baseline, new - old if metric.higher_is_better else old - new),
+        holds=result.holds(claim),
+        losers=[] if result.holds(claim) else _losers(subject, baseline, form, gained),
+        causes=[] if result.holds(claim) else _causes(subject, baseline, form, gained),
+        forms=subject.run.form_rows,
         environment=baselines.environment_differences(subject.run, baseline),
         notes=list(subject.notes),
         source=where,
@@ -171,7 +160,41 @@ def judge(
     )
 
 
-def _numbers(result: Comparison, claim: Literal["non_inferior", "equivalent", "superior"]) -> dict[str, Any]:
+def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:
+    """Whether a value lies within the margin of a published one (seed: pinned-protocol.md, "Processor behavior")."""
+    metric = endpoint.metric
+    value = metric.value(subject.run.columns)
+    holds = abs(value - published) <= check_margin(endpoint.margin)
+    return Finding(
+        **_head(subject, endpoint),
+        baseline="published",
+        confidence=1.0,
+        verdict="consistent" if holds else "inconsistent",
+        holds=holds,
+        baseline_value=published,
+        new_value=value,
+        difference=(value - published) * (1 if metric.higher_is_better else -1),
+        queries=subject.run.dataset.queries,
+        source=source,
+    )
+
+
+def _head(subject: Subject, endpoint: Endpoint) -> dict[str, Any]:
+    """What a finding says of who was judged on what."""
+    return {
+        "test": endpoint.test,
+        "model": subject.run.model.id,
+        "model_spec": endpoint.model_spec,
+        "dataset": subject.run.dataset.name,
+        "direction": subject.run.direction,
+        "metric": str(endpoint.metric),
+        "higher_is_better": endpoint.metric.higher_is_better,
+        "claim": endpoint.claim,
+        "margin": endpoint.margin,
+    }
+
+
+def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:
     smallest, needed = result.smallest_margin(claim), result.clusters_to_settle(claim)
     return {
         "baseline_value": float(result.baseline_value),
@@ -189,40 +212,36 @@ def _numbers(result: Comparison, claim: Literal["non_inferior", "equivalent", "s
     }
 
 
-def _losers(subject: Subject, baseline: Run, gained: npt.NDArray[np.float64]) -> list[Loser]:
+def _losers(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[Loser]:
     """The queries whose metric fell most, those that fell furthest in rank first among equals."""
-    after, before = subject.run.queries.first_hit_rank, baseline.queries.first_hit_rank
+    shown = subject.forms[form] if form else subject.shown
+    after, before = _ranks(subject.run, form), _ranks(baseline, form)
     fell = [i for i in range(len(after)) if gained[i] < 0]
     fell.sort(key=lambda i: (gained[i], -after[i] / before[i], i))
     return [
-        Loser(subject.run.queries.id[i], subject.shown[i], before[i], after[i], subject.first[i]) for i in fell[:LOSERS]
+        Loser(subject.run.queries.id[i], shown.query[i], before[i], after[i], shown.first[i]) for i in fell[:LOSERS]
     ]
 
 
-def judge_published(
-    subject: Subject, metric: Metric, published: float, *, tolerance: float, test: str, model_spec: str, source: str
-) -> Finding:
-    """Whether a value lies within ``tolerance`` of a published one (seed: pinned-protocol.md, "Processor behavior")."""
-    value = metric.value(subject.run.columns)
-    difference = (value - published) * (1 if metric.higher_is_better else -1)
-    holds = abs(value - published) <= check_margin(tolerance)
-    return Finding(
-        test=test,
-        model=subject.run.model.id,
-        model_spec=model_spec,
-        baseline="published",
-        dataset=subject.run.dataset.name,
-        direction=subject.run.direction,
-        metric=str(metric),
-        higher_is_better=metric.higher_is_better,
-        claim="consistent",
-        margin=tolerance,
-        confidence=1.0,
-        verdict="consistent" if holds else "inconsistent",
-        holds=holds,
-        baseline_value=published,
-        new_value=value,
-        difference=difference,
-        queries=subject.run.dataset.queries,
-        source=source,
-    )
+def _lowest(run: Run) -> str | None:
+    """The form that costs most rank, for a claim about no form in particular."""
+    forms = [row for row in run.form_rows if row.form != ALL]
+    return max(forms, key=lambda row: row.rank_loss).form if forms else None
+
+
+def _ranks(run: Run, form: str | None) -> list[int]:
+    return run.queries.forms[form].rank if form and run.queries.forms else run.queries.first_hit_rank
+
+
+def _causes(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[str]:
+    """Why targets fell in a form, over the queries that lost: away from the target, or a rival came closer (eq. 7)."""
+    if form is None or not (gained < 0).any():
+        return []
+    fell = gained < 0
+    new, old = subject.run.columns.forms[form], baseline.columns.forms[form]
+    away, closer = (new.tal - old.tal)[fell].mean(), (new.hnp - old.hnp)[fell].mean()
+    first = "the target moved away" if away >= closer else "a rival came closer"
+    return [
+        f"{first}: over the {int(fell.sum())} queries that lost, target alignment loss changed by {away:+.4f} (TAL), "
+        f"hard negative pull by {closer:+.4f} (HNP)"
+    ]

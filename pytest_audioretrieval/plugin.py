@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,11 +19,6 @@ from pytest_audioretrieval.fixtures import (  # noqa: F401  (pytest finds fixtur
     retrieval_target,
     retriever,
 )
-
-if TYPE_CHECKING:
-    from pytest_audioretrieval.session import RetrievalSession
-
-SESSION: pytest.StashKey[RetrievalSession] = pytest.StashKey()
 
 MARKER = (
     "retrieval(models, datasets, directions, baseline): run once per model x dataset x direction; "
@@ -48,26 +43,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     # An xdist controller collects nothing itself, yet reports come to it.
     if settings.mentioned(config) or config.getoption("dist", "no") != "no":
+        from pytest_audioretrieval.session import session_of
+
         try:
             session_of(config)
         except RetrievalError as error:
             raise pytest.UsageError(str(error)) from None
 
 
-def session_of(config: pytest.Config) -> RetrievalSession:
-    """The state of this run, made on first use: a run without retrieval tests pays nothing for it.
-
-    Raises:
-        SpecError: a wrong option.
-    """
-    if SESSION not in config.stash:
-        from pytest_audioretrieval.report.collect import Collector
-        from pytest_audioretrieval.session import RetrievalSession
-
-        config.stash[SESSION] = RetrievalSession(config)
-        if not hasattr(config, "workerinput"):
-            config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
-    return config.stash[SESSION]
+def pytest_report_header(config: pytest.Config) -> str | None:
+    names = config.stash.get(collection.UNASKED, [])
+    if not names or names == [collection.NO_SUITE]:
+        return None
+    return f"audioretrieval: packaged suite {', '.join(names)} (a suite of your own runs when its path is given)"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -79,6 +67,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "retrieval_target" not in metafunc.fixturenames:
         return
+    from pytest_audioretrieval.session import session_of
+
     try:
         collection.parametrize(metafunc, session_of(metafunc.config))
     except RetrievalError as error:
@@ -88,13 +78,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    if call.excinfo is not None and isinstance(call.excinfo.value, RetrievalError):
+        call.excinfo = _without_traceback(call.excinfo.value)
     report = yield
     if call.when == "call" and CARGO in item.stash:
         # An attribute of plain values travels from an xdist worker to the controller; all workers collect alike.
         cargo = item.stash[CARGO]
         items = item.session.items
         report.retrieval = cargo | {"position": items.index(item) if item in items else len(items)}
+        # pytest repeats a failure's message in its summary, in CI at any length: there one line is enough.
+        if crash := getattr(report.longrepr, "reprcrash", None):
+            crash.message = crash.message.partition("\n")[0]
     return report
+
+
+def _without_traceback(error: RetrievalError) -> pytest.ExceptionInfo[BaseException]:
+    """An error of ours is one line that says all; the code that raised it says nothing more."""
+    told = pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
+    return pytest.ExceptionInfo.from_exception(told.with_traceback(error.__traceback__))
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,8 @@ from pytest_audioretrieval.errors import BaselineError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from pytest_audioretrieval.form_rows import FormRow
 
 SCHEMA = "pytest-audioretrieval/run/1"
 
@@ -46,6 +48,21 @@ class DatasetRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queries: int
 
 
+class FormOutcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one form does to every query, in the order of the queries (CORA, eq. 1 to 7).
+
+    Attributes:
+        rank: of the target when asked in this form, other right answers left out.
+        move: 1 - cosine to the source query.
+        tal, hnp: target alignment loss and hard negative pull; their sum is the TBMD.
+    """
+
+    rank: list[int]
+    move: list[float]
+    tal: list[float]
+    hnp: list[float]
+
+
 class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry per query, in document order; ranks are exact and 1-based.
 
@@ -58,6 +75,8 @@ class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ap: average precision at 10, divided by min(10, relevant).
         margin: best relevant minus best irrelevant cosine.
         relevant_ranks: ranks of all relevant candidates, where some query has more than one.
+        source_rank: of the target, other right answers left out; what the forms' ranks are compared with.
+        forms: by name, of a run of direction ``forms``.
     """
 
     id: list[str]
@@ -68,6 +87,8 @@ class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ap: list[float]
     margin: list[float]
     relevant_ranks: list[list[int]] | None = None
+    source_rank: list[int] | None = None
+    forms: dict[str, FormOutcomes] | None = None
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -87,6 +108,13 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         """The outcomes as arrays, as a ``Metric`` reads them."""
         return Columns(self.queries)
 
+    @cached_property
+    def form_rows(self) -> list[FormRow]:
+        """What each reformulation costs; empty but for direction ``forms``."""
+        from pytest_audioretrieval.form_rows import form_rows
+
+        return form_rows(self)
+
 
 class Columns:
     """What a metric reads of a run: arrays of one entry per query."""
@@ -98,6 +126,42 @@ class Columns:
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
         rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
         self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
+        self.source_rank: npt.NDArray[np.int64] = np.asarray(outcomes.source_rank or [], dtype=np.int64)
+        self.forms: dict[str, FormColumns] = {
+            name: FormColumns(*(np.asarray(getattr(form, field)) for field in FormOutcomes.__struct_fields__))
+            for name, form in (outcomes.forms or {}).items()
+        }
+
+
+class FormColumns(NamedTuple):
+    """One form's outcomes as arrays of one entry per query; see ``FormOutcomes``."""
+
+    rank: npt.NDArray[np.int64]
+    move: npt.NDArray[np.float64]
+    tal: npt.NDArray[np.float64]
+    hnp: npt.NDArray[np.float64]
+
+
+class Shown(NamedTuple):
+    """For a person to read, [Q] each: what was asked, and what ranks first."""
+
+    query: Sequence[str]
+    first: Sequence[str]
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A run at hand, with what only memory holds.
+
+    Attributes:
+        shown: of the run's queries.
+        forms: the same of each form, in a run of direction ``forms``.
+        notes: what the dataset's loader counted, such as repeated captions it removed.
+    """
+
+    run: Run
+    shown: Shown
+    notes: Sequence[str] = ()
+    forms: Mapping[str, Shown] = {}
 
 
 def same_outcomes(one: Run, other: Run) -> bool:
@@ -146,9 +210,8 @@ def decode(content: bytes, where: str) -> Run:
 def _contradiction(run: Run) -> str | None:
     """The first thing in a run that cannot be, or None."""
     q, count = run.queries, run.dataset.queries
-    for name in q.__struct_fields__:
-        column = getattr(q, name)
-        if column is not None and len(column) != count:
+    for name, column in _stored_columns(q):
+        if len(column) != count:
             return f"queries.{name} has {len(column)} entries, expected dataset.queries = {count}"
     if len(set(q.id)) != count:
         twice = next(i for i in q.id if q.id.count(i) > 1)
@@ -157,13 +220,39 @@ def _contradiction(run: Run) -> str | None:
         for query, value in zip(q.id, getattr(q, name), strict=True):
             if not low <= value <= high:
                 return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
-    return _impossible_rank(run) or _wrong_precision(run)
+    return _impossible_rank(run) or _wrong_precision(run) or _impossible_form(run)
+
+
+def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
+    """Every list of one entry per query, by name."""
+    for name in q.__struct_fields__:
+        column = getattr(q, name)
+        if isinstance(column, list):
+            yield name, column
+    for form, outcomes in (q.forms or {}).items():
+        for name in outcomes.__struct_fields__:
+            yield f"forms.{form}.{name}", getattr(outcomes, name)
+
+
+def _impossible_form(run: Run) -> str | None:
+    q = run.queries
+    if (run.direction == "forms") != bool(q.forms and q.source_rank):
+        return f"direction is {run.direction!r} {'with' if q.forms else 'without'} forms and source ranks"
+    for name, form in (q.forms or {}).items():
+        for query, rank in zip(q.id, form.rank, strict=True):
+            if not 1 <= rank <= run.dataset.clips:
+                return f"query {query!r}: rank {rank} of form {name!r}, expected 1 to {run.dataset.clips}"
+        for column in (form.move, form.tal, form.hnp):
+            for query, value in zip(q.id, column, strict=True):
+                if not abs(value) <= COSINES_APART:
+                    return f"query {query!r}: {value} of form {name!r}, expected cosines apart by at most 2"
+    return None
 
 
 def _impossible_rank(run: Run) -> str | None:
     q = run.queries
     # Every text is a query of one direction and a candidate of the other; only the number of clips is known.
-    last = run.dataset.clips if run.direction == "t2a" else MOST_CANDIDATES
+    last = MOST_CANDIDATES if run.direction == "a2t" else run.dataset.clips
     for position, rank in enumerate(q.first_hit_rank):
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
         if not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks or ranks[0] < 1 or ranks[-1] > last:

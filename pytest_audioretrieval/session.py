@@ -8,24 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_audioretrieval import collection, data, protocol, settings, spec
-from pytest_audioretrieval.data.queries import DIRECTIONS, Direction
+import pytest
+
+from pytest_audioretrieval import collection, protocol, settings, spec
+from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Source, source
 from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.spec import ModelSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pytest
-
     from pytest_audioretrieval.baselines import Shelf
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.embedding.store import Store
-    from pytest_audioretrieval.gate import Finding, Subject
-    from pytest_audioretrieval.models.types import ModelIdentity, Retriever
-    from pytest_audioretrieval.runs import Run
+    from pytest_audioretrieval.embedding.embedder import Embedder, Means
+    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.gate import Finding, Level
+    from pytest_audioretrieval.runs import Run, Subject
+
+SESSION: pytest.StashKey[RetrievalSession] = pytest.StashKey()
 
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
@@ -34,6 +34,21 @@ KEPT = (
     "suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned",
     "confidence", "resamples", "seed", "on-inconclusive",
 )  # fmt: skip
+
+
+def session_of(config: pytest.Config) -> RetrievalSession:
+    """The state of this run, made on first use: a run without retrieval tests pays nothing for it.
+
+    Raises:
+        SpecError: a wrong option.
+    """
+    if SESSION not in config.stash:
+        from pytest_audioretrieval.report.collect import Collector
+
+        config.stash[SESSION] = RetrievalSession(config)
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Collector(config.stash[SESSION]), "audioretrieval-reports")
+    return config.stash[SESSION]
 
 
 @dataclass(frozen=True)
@@ -63,12 +78,11 @@ class RetrievalSession:
         self.settings = settings.resolve(config)
         self.track = Tracker(config)
         self.findings: list[Finding] = []
-        self.recorded: list[Path] = []
+        #: Baselines written by this run, and whether they replaced one.
+        self.recorded: dict[Path, bool] = {}
         self._names: dict[tuple[str, str], object] = {}
         self._datasets: dict[str, Dataset] = {}
-        self._identities: dict[str, ModelIdentity] = {}
-        self._retrievers: dict[str, Retriever] = {}
-        self._vectors: dict[tuple[str, str, str], Any] = {}
+        self._embedders: dict[str, Embedder | Fused] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
         self._check()
         self._at_start = self._stamps()
@@ -102,12 +116,6 @@ class RetrievalSession:
         pytest_cache = getattr(self.config, "cache", None)
         return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
 
-    @cached_property
-    def store(self) -> Store:
-        from pytest_audioretrieval.embedding.store import Store, place
-
-        return Store(place(self.cache, self.settings["device"]))
-
     def targets(self, marker: dict[str, Any]) -> list[Target]:
         """Model x dataset x direction for one test, in a fixed order, each once."""
         _check_marker(marker)
@@ -116,7 +124,7 @@ class RetrievalSession:
         asked, base = self.settings["dataset"], self.settings.base("dataset")
         names = asked or marker.get("datasets") or DEFAULT_DATASETS
         sources = [self._source(str(name), base if asked else self.settings.rootpath) for name in names]
-        directions = marker.get("directions") or DIRECTIONS
+        directions = marker.get("directions") or USUAL
         baseline = marker.get("baseline") or self.settings["baseline"]
         return list(dict.fromkeys(Target(m, s, d, baseline) for m in models for s in sources for d in directions))
 
@@ -151,67 +159,55 @@ class RetrievalSession:
             self._datasets[name] = target.source.load(self.cache, self.track)
         return self._datasets[name]
 
-    def identity(self, model: ModelSpec) -> ModelIdentity:
-        """Which weights ``model`` is, hashed and verified without loading them."""
-        if model.id not in self._identities:
-            from pytest_audioretrieval.models.registry import describe
+    def embedder(self, model: ModelSpec) -> Embedder | Fused:
+        """``model``, hashed and loaded when that is needed."""
+        if model.id not in self._embedders:
+            from pytest_audioretrieval.embedding.fused import embedder
 
-            self._identities[model.id] = describe(model, **self._trust())
-        return self._identities[model.id]
+            self._embedders[model.id] = embedder(model, self._means)
+        return self._embedders[model.id]
 
-    def retriever(self, model: ModelSpec) -> Retriever:
-        """The model itself, on its device; imports torch."""
-        if model.id not in self._retrievers:
-            from pytest_audioretrieval.models.registry import load
+    @cached_property
+    def _means(self) -> Means:
+        from pytest_audioretrieval.embedding.embedder import Means
+        from pytest_audioretrieval.embedding.store import Store, place
 
-            self._retrievers[model.id] = load(model, device=self.settings["device"], **self._trust())
-        return self._retrievers[model.id]
+        device = self.settings["device"]
+        return Means(
+            self.protocol,
+            Store(place(self.cache, device)),
+            self.track,
+            device=device,
+            offline=self.settings["offline"],
+            allow_unpinned=self.settings["allow-unpinned"],
+        )
 
-    def _trust(self) -> dict[str, bool]:
-        return {"offline": self.settings["offline"], "allow_unpinned": self.settings["allow-unpinned"]}
+    @cached_property
+    def level(self) -> Level:
+        """How sure a verdict of this run is."""
+        from pytest_audioretrieval.gate import Level
 
-    def vectors(self, target: Target, side: str) -> npt.NDArray[np.float32]:
-        """Unit vectors of the dataset's clips (``side="audio"``) or texts (``"text"``), [n, D]."""
-        key = (target.model.id, target.source.name, side)
-        if key not in self._vectors:
-            self._vectors[key] = self._embed(target, side)
-        return self._vectors[key]  # type: ignore[no-any-return]
-
-    def _embed(self, target: Target, side: str) -> npt.NDArray[np.float32]:
-        from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
-
-        dataset, identity = self.dataset(target), self.identity(target.model)
-
-        def retriever() -> Retriever:
-            return self.retriever(target.model)
-
-        if side == "audio":
-            return embed_clips(dataset.clips, retriever, identity, self.protocol, self.store, self.track)
-        asked = [text.text for text in data.queries.texts(dataset)]
-        return embed_texts(asked, retriever, identity, self.protocol, self.store, self.track)
+        return Level(self.settings["confidence"], self.settings["resamples"], self.settings["seed"])
 
     def subject(self, target: Target) -> Subject:
         """The run of ``target``, measured on first use."""
         key = (target.model.id, target.source.name, target.direction)
         if key not in self._subjects:
-            from pytest_audioretrieval.evaluate import subject
-            from pytest_audioretrieval.runs import Model
+            from pytest_audioretrieval.evaluate import measure
 
-            identity = self.identity(target.model)
-            self._subjects[key] = subject(
-                Model(id=target.model.id, revision=identity.revision, weights_sha256=identity.weights_sha256),
-                self.dataset(target),
-                target.direction,
-                self.protocol,
-                self.vectors(target, "audio"),
-                self.vectors(target, "text"),
-                device=self.settings["device"],
-            )
+            self._subjects[key] = measure(self.embedder(target.model), self.dataset(target), target.direction)
         return self._subjects[key]
 
-    def baseline(self, target: Target, override: str | None = None) -> tuple[Run, str] | None:
-        """The stored run to judge against and where it lies, or None where there is none."""
-        return self.stored(target, self.baseline_spec(target, override))
+    def baseline(self, target: Target, override: str | None = None) -> tuple[Run, str]:
+        """The stored run to judge against and where it lies.
+
+        Raises:
+            BaselineError: there is none, or it is damaged.
+        """
+        found = self.stored(target, self.baseline_spec(target, override))
+        if found is None:
+            raise self._missing(target, override)
+        return found
 
     def stored(self, target: Target, model: ModelSpec) -> tuple[Run, str] | None:
         """The stored run of ``model`` on a target's dataset and direction and where it lies, or None."""
@@ -233,7 +229,7 @@ class RetrievalSession:
             return f"packaged {path.relative_to(shipped.parent).as_posix()}"
         return str(path)
 
-    def missing(self, target: Target, override: str | None = None) -> BaselineError:
+    def _missing(self, target: Target, override: str | None) -> BaselineError:
         """The error of a baseline that is not there: says how to record it, and what there is."""
         wanted = self.baseline_spec(target, override)
         known = self.shelf.known(target.source.name, target.direction)

@@ -107,8 +107,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "suite",
-        "collect a packaged suite (captions, properties, protocol) from any folder; 'none' in the ini file leaves "
-        "collection alone (repeatable)",
+        "collect a packaged suite (captions, properties, protocol, reformulation) from any folder; 'none' in the ini "
+        "file leaves collection alone (repeatable)",
         default=("captions",),
         repeatable=True,
         metavar="NAME",

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import SpecError, did_you_mean
 
-Kind = Literal["builtin", "folder", "hub", "backend", "factory"]
+Kind = Literal["builtin", "folder", "hub", "backend", "factory", "fusion"]
 
 BUILTIN = Path(__file__).parent / "models" / "builtin"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 #: All but letters, digits and ``_``; also a dot in front and hyphens that ``--`` would hide.
 _UNSAFE = re.compile(r"[^\w.-]|^[.-]|-\Z|(?<=-)-")
+_FUSION = re.compile(r"fusion:(?P<rule>[\w-]+)\((?P<parts>.+)\)")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -31,6 +31,7 @@ class ModelSpec:
         id: how tests, tables and baselines call it.
         revision: the commit of a hub model, where one was typed.
         path: the folder of a built-in or local model.
+        rule: how a fusion scales scores; ``parts`` are what it fuses.
     """
 
     text: str
@@ -38,6 +39,8 @@ class ModelSpec:
     id: str
     revision: str | None = None
     path: Path | None = None
+    rule: str | None = None
+    parts: tuple[ModelSpec, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -62,6 +65,8 @@ def parse(text: str) -> ModelSpec:
         raise SpecError(f"model '' is empty: built in are {', '.join(builtin_names())}")
     if text.startswith("builtin/"):
         return _builtin(text)
+    if text.startswith("fusion:"):
+        return _fusion(text)
     if text.startswith(("./", "../", "/", "~")) or (not _is_hub(text) and ":" not in text and Path(text).is_dir()):
         return _folder(text)
     if _is_hub(text):
@@ -71,8 +76,7 @@ def parse(text: str) -> ModelSpec:
         from pytest_audioretrieval.models.registry import backends
 
         return ModelSpec(text=text, kind="backend" if prefix in backends() else "factory", id=text)
-    near = get_close_matches(text, [f"builtin/{name}" for name in builtin_names()], n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(text, [f"builtin/{name}" for name in builtin_names()], cutoff=0.5)
     raise SpecError(
         f"model {text!r} is no hub id (owner/name), no folder, no built-in (builtin/NAME), no BACKEND:NAME and no "
         f"module:factory: {hint}built in are {', '.join(builtin_names())}"
@@ -84,12 +88,25 @@ def builtin_names() -> list[str]:
     return sorted(path.parent.name for path in BUILTIN.glob("*/config.json"))
 
 
+def _fusion(text: str) -> ModelSpec:
+    from pytest_audioretrieval.metrics.fusion import RULES
+
+    found = _FUSION.fullmatch(text)
+    names = [name.strip() for name in found["parts"].split(",")] if found else []
+    if not found or found["rule"] not in RULES or len(names) < 2:
+        raise SpecError(f"model {text!r}: expected fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}")
+    parts = tuple(parse(name) for name in names)
+    if len({part.id for part in parts}) < len(parts):
+        raise SpecError(f"model {text!r} names a model twice: expected each once")
+    name = f"fusion:{found['rule']}({','.join(part.id for part in parts)})"
+    return ModelSpec(text=text, kind="fusion", id=name, rule=found["rule"], parts=parts)
+
+
 def _builtin(text: str) -> ModelSpec:
     name = text.removeprefix("builtin/")
     known = builtin_names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean 'builtin/{near[0]}'? " if near else ""
+        hint = did_you_mean(text, [f"builtin/{name}" for name in known])
         raise SpecError(f"no built-in model {name!r}: {hint}there are {', '.join(known)}")
     return ModelSpec(text=text, kind="builtin", id=text, path=BUILTIN / name)
 

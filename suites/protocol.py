@@ -24,8 +24,8 @@ def test_ranks_do_not_depend_on_how_clips_are_embedded(probe, way):
 
 
 def test_vectors_are_finite_and_unit(probe):
-    assert np.isfinite(probe.alone).all()
-    np.testing.assert_allclose(np.linalg.norm(probe.alone, axis=1), 1, atol=1e-5)
+    assert np.isfinite(probe.raw).all()
+    np.testing.assert_allclose(np.linalg.norm(probe.raw, axis=1), 1, atol=1e-5)
 
 
 def test_vectors_are_not_collapsed(probe):

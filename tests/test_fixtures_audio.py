@@ -20,6 +20,7 @@ from pytest_audioretrieval.protocol import named
 MODEL = """
 class Silent:
     device, text_limit = "cpu", 77
+    def __init__(self, device): pass
     def embed_audio(self, windows, protocol): raise AssertionError("embedded")
     def embed_text(self, texts, protocol): raise AssertionError("embedded")
     def count_cut(self, texts, protocol): return 0

@@ -19,8 +19,25 @@ GROUP = 100
 RESAMPLES = 1_000
 #: Cluster sizes of the "unequal" layout and how often they occur.
 UNEQUAL = ((1, 2, 3, 5, 10), (0.3, 0.2, 0.2, 0.2, 0.1))
+#: Candidates of the outcome "rank", and the tail index of how many places a query falls: under 2, it has no variance.
+POOL, PLACES = 566, 1.8
+OCTAVES = float(np.log2(POOL))
+
+
+def octaves(chance: Floats) -> Floats:
+    """log2 of a query's rank after falling from the first place by a Pareto number of places, at most to the last."""
+    return np.log2(np.minimum(1 + chance ** (-1 / PLACES), POOL))
+
+
 #: Mean size of one query's change, by outcome.
-MEAN_CHANGE = {"binary": 1.0, "ap": 0.25, "margin": 2 * 3**0.5 / np.pi, "exponential": 1.0, "lognormal": np.exp(0.72)}
+MEAN_CHANGE = {
+    "binary": 1.0,
+    "ap": 0.25,
+    "rank": float(octaves((np.arange(100_000) + 0.5) / 100_000).mean()),
+    "margin": 2 * 3**0.5 / np.pi,
+    "exponential": 1.0,
+    "lognormal": np.exp(0.72),
+}
 #: Spread of the outcome "symmetric": cosine margins move by some hundredths from one checkpoint to the next.
 SYMMETRIC_SCALE = 0.02
 
@@ -31,11 +48,12 @@ class Cell:
 
     Attributes:
         outcome: ``binary``: a hit lost or gained. ``ap``: a share of the span (uniform, cubed) lost or gained by some.
+            ``rank``: some fall or rise by a Pareto number of places in a pool of 566, in octaves (log2).
             ``margin``: every query moves by |Student t, 3 degrees|. ``exponential``, ``lognormal`` (sigma 1.2): with
             other tails. ``symmetric``: Student t, 3 degrees, around the true difference.
         clusters: how many. queries: in each, or ``unequal``.
         margin: minus the true mean difference, so that certifying ``non_inferior`` at it is an error.
-        gain: probability that a query gains (``binary``, ``ap``), or that its move is upwards (heavy tails).
+        gain: probability that a query gains (``binary``, ``ap``, ``rank``), or that its move is upwards (heavy tails).
         rho: correlation of two queries of a cluster.
         drop: minus the true mean difference where it is not the margin.
     """
@@ -79,11 +97,12 @@ class Tally:
 
 
 def grid() -> Iterator[Cell]:
-    """The three outcomes in full, the other tails at one margin each."""
+    """Hits, precisions, margins and ranks in full, each with margins of its own unit; other tails at one margin."""
     layouts = [("1", 0.0), *product(("3", "5", "unequal"), (0.0, 0.3, 0.7))]
     sides = list(product((50, 200, 957, 1045), layouts))
-    for outcome in ("binary", "ap", "margin"):
-        for (clusters, (queries, rho)), margin, gain in product(sides, (0.005, 0.01, 0.03), (0.0, 0.01, 0.05, 0.2)):
+    margins = dict.fromkeys(("binary", "ap", "margin"), (0.005, 0.01, 0.03)) | {"rank": (0.03, 0.1, 0.25)}
+    for outcome, sizes in margins.items():
+        for (clusters, (queries, rho)), margin, gain in product(sides, sizes, (0.0, 0.01, 0.05, 0.2)):
             yield Cell(outcome, clusters, queries, margin, gain, rho)
     for outcome, (clusters, (queries, rho)) in product(("symmetric", "exponential", "lognormal"), sides):
         yield Cell(outcome, clusters, queries, 0.01, 0.0, rho)
@@ -100,7 +119,7 @@ def _group(cell: Cell, rng: np.random.Generator, resamples: int) -> dict[str, np
     sizes = layout(cell, rng)
     starts = np.cumsum(sizes) - sizes
     sums = np.add.reduceat(differences(cell, sizes, GROUP, rng), starts, axis=1)
-    size, span, seed = sizes.astype(np.float64), np.ones(GROUP), int(rng.integers(1 << 31))
+    size, span, seed = sizes.astype(np.float64), np.full(GROUP, _span(cell)), int(rng.integers(1 << 31))
     drawn = bootstrap.resample(sums, size, resamples, seed)
     found = bootstrap.bounds(drawn, sums, size, span, 0.95)
     wide = bootstrap.bounds(drawn, sums, size, span, 0.975)
@@ -122,6 +141,10 @@ def _group(cell: Cell, rng: np.random.Generator, resamples: int) -> dict[str, np
     }
 
 
+def _span(cell: Cell) -> float:
+    return OCTAVES if cell.outcome == "rank" else 1.0
+
+
 def layout(cell: Cell, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Queries per cluster, [C]."""
     if cell.queries == "unequal":
@@ -131,7 +154,7 @@ def layout(cell: Cell, rng: np.random.Generator) -> npt.NDArray[np.int64]:
 
 def differences(cell: Cell, sizes: npt.NDArray[np.int64], trials: int, rng: np.random.Generator) -> Floats:
     """Per-query differences [trials, Q] with mean ``cell.true`` and correlation ``cell.rho`` within a cluster."""
-    if cell.outcome in ("binary", "ap"):
+    if cell.outcome in ("binary", "ap", "rank"):
         return _sparse(cell, sizes, trials, rng)
     if cell.outcome == "symmetric":
         return cell.true + SYMMETRIC_SCALE * _alike(lambda shape: rng.standard_t(3, shape), cell, sizes, trials, rng)
@@ -154,14 +177,16 @@ def _sparse(cell: Cell, sizes: npt.NDArray[np.int64], trials: int, rng: np.rando
     else:
         to_lose, to_move = lost, lost + cell.gain
     moved = (chance < to_move) * 1.0 - 2.0 * (chance < to_lose)
-    if cell.outcome == "ap":
-        moved *= _alike(lambda shape: _change("ap", shape, rng), cell, sizes, trials, rng)
+    if cell.outcome != "binary":
+        moved *= _alike(lambda shape: _change(cell.outcome, shape, rng), cell, sizes, trials, rng)
     return moved
 
 
 def _change(outcome: str, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
     if outcome == "ap":
         return rng.random(shape) ** 3
+    if outcome == "rank":
+        return octaves(1 - rng.random(shape))
     if outcome == "margin":
         return np.abs(rng.standard_t(3, shape))
     return rng.exponential(1.0, shape) if outcome == "exponential" else rng.lognormal(0.0, 1.2, shape)

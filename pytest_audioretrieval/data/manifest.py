@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import codecs
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.forms import FORMS
+from pytest_audioretrieval.data.lines import explain, json_lines, read
+from pytest_audioretrieval.data.texts import is_id, query_text, shows_nothing
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
 
 CAPTIONS = "captions.jsonl"
 SETTINGS = "dataset.toml"
+EXPECTED = f"a dataset folder holds {SETTINGS} (name, licence) and {CAPTIONS}"
 #: A name becomes a folder of baselines.
 LONGEST_NAME = 64
 
@@ -44,13 +45,24 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One line of ``captions.jsonl``."""
+    """One line of ``captions.jsonl``.
+
+    Attributes:
+        audio: path of the sound, inside the folder.
+        captions: one or more.
+        id: of the clip; by default ``audio``.
+        sha256: of the sound, when it is to be pinned.
+        forms: the captions asked anew (CORA, Section 3.1): ``command``, ``question``, ``indirect``, ``key_phrase``,
+            ``statement``, each with a list of one query per caption, in their order, or a string where there is
+            one caption. A form that is left out, ``null`` or empty is missing: the query set counts it. The forms of a
+            caption that is removed as a repeat go with it.
+    """
 
     audio: str
     captions: list[str]
     id: str | None = None
     sha256: str | None = None
-    forms: dict[str, Any] | None = None
+    forms: dict[str, str | list[str | None] | None] | None = None
 
 
 def load_folder(folder: Path) -> Dataset:
@@ -63,26 +75,25 @@ def load_folder(folder: Path) -> Dataset:
         DataError: anything that is not as described above, naming file and line.
     """
     settings = _settings(folder)
-    text = _read(folder / CAPTIONS)
-    if text.startswith(codecs.BOM_UTF8):
-        raise DataError(f"{folder / CAPTIONS}: begins with a byte order mark: save it as UTF-8 without one")
+    text = read(folder / CAPTIONS, expected=EXPECTED)
     if settings.sha256 is not None:
         _verify(text, settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
     captions: list[Caption] = []
     notes: Counter[str] = Counter()
     seen: dict[str, int] = {}
-    for number, line in _lines(text, folder / CAPTIONS):
+    for number, line in json_lines(text, folder / CAPTIONS, Line):
         where = f"{folder / CAPTIONS}:{number}"
         clip = _clip(folder, line, where)
         if clip.id in seen:
             raise DataError(
-                f"{where}: clip id {clip.id!r} stands on line {seen[clip.id]} already: give each clip an id of its own"
+                f"{where}: {'audio' if clip.id == line.audio else 'clip id'} {clip.id!r} stands on line "
+                f"{seen[clip.id]} already: "
+                + ("write all its captions on one line" if clip.id == line.audio else "give each clip an id of its own")
             )
         seen[clip.id] = number
         clips.append(clip)
         captions.extend(_captions(clip.id, line, where, notes))
-        notes["clips with forms, which only the reformulation suite reads"] += line.forms is not None
     if not clips:
         raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
     notes["captions that several clips share"] = _shared(captions)
@@ -106,9 +117,9 @@ def folder_name(folder: Path) -> str:
 def _settings(folder: Path) -> Settings:
     path = folder / SETTINGS
     try:
-        settings = msgspec.toml.decode(_read(path), type=Settings)
+        settings = msgspec.toml.decode(read(path, expected=EXPECTED), type=Settings)
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}: {_explain(error, Settings)}") from None
+        raise DataError(f"{path}: {explain(error, Settings)}") from None
     name = settings.name
     if (
         not name.strip()
@@ -124,38 +135,6 @@ def _settings(folder: Path) -> Settings:
     return settings
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(
-            f"{path} is missing: a dataset folder holds {SETTINGS} (name, licence) and {CAPTIONS}"
-        ) from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _lines(text: bytes, path: Path) -> Iterator[tuple[int, Line]]:
-    for number, raw in enumerate(text.splitlines(), start=1):
-        if not raw.strip():
-            continue
-        try:
-            yield number, msgspec.json.decode(raw, type=Line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}:{number}: {_explain(error, Line)}") from None
-
-
-def _explain(error: Exception, shape: type[msgspec.Struct]) -> str:
-    """The decoder's message, with the nearest field name where an unknown one was met."""
-    message = str(error)
-    if "unknown field" in message:
-        unknown = message.split("`")[1]
-        near = get_close_matches(unknown, shape.__struct_fields__, n=1)
-        known = ", ".join(shape.__struct_fields__)
-        message = f"unknown field {unknown!r}: " + (f"did you mean {near[0]!r}? " if near else "") + f"known: {known}"
-    return message
-
-
 def _clip(folder: Path, line: Line, where: str) -> Clip:
     path = _inside(folder, line.audio, where)
     try:
@@ -167,7 +146,7 @@ def _clip(folder: Path, line: Line, where: str) -> Clip:
     if line.sha256 is not None:
         _verify(content, line.sha256, f"{where}: {line.audio!r}")
     name = line.id if line.id is not None else line.audio
-    if not name.strip() or not name.isprintable():
+    if not is_id(name):
         raise DataError(f"{where}: clip id {name!r}: leave 'id' out or give it a name of printable characters")
     return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=_reader(path, name))
 
@@ -202,17 +181,43 @@ def _verify(content: bytes, expected: str, what: str) -> None:
 def _captions(clip: str, line: Line, where: str, notes: Counter[str]) -> Iterator[Caption]:
     if not line.captions:
         raise DataError(f"{where}: clip {clip!r} has no captions: give at least one")
+    forms = _forms(clip, line, where)
     kept: set[str] = set()
     for position, raw in enumerate(line.captions):
         text = raw.strip()
-        # Zero-width characters show nothing either.
-        if all(unicodedata.category(c) == "Cf" for c in text):
+        if shows_nothing(text):
             raise DataError(f"{where}: caption {position} of clip {clip!r} is empty: write it or remove it")
         if text in kept:
             notes["captions repeated within a clip, removed"] += 1
             continue
         kept.add(text)
-        yield Caption(id=f"{clip}#{position}", text=text, clip=clip)
+        yield Caption(id=f"{clip}#{position}", text=text, clip=clip, forms=forms[position])
+
+
+def _forms(clip: str, line: Line, where: str) -> list[dict[str, str]]:
+    """The forms of each caption; those that are missing have no key."""
+    given = line.forms or {}
+    unknown = next((form for form in given if form not in FORMS), None)
+    if unknown is not None:
+        raise DataError(
+            f"{where}: form {unknown!r} of clip {clip!r}: {did_you_mean(unknown, FORMS)}known: {', '.join(FORMS)}"
+        )
+    made: list[dict[str, str]] = [{} for _ in line.captions]
+    for form in FORMS:
+        queries = given.get(form)
+        if queries is None:
+            continue
+        each = [queries] if isinstance(queries, str) else queries
+        if len(each) != len(made):
+            raise DataError(
+                f"{where}: form {form!r} of clip {clip!r}: queries found {len(each)}, expected {len(made)}: "
+                "give one per caption, null where there is none"
+            )
+        for position, raw in enumerate(each):
+            text = query_text(raw, f"{where}: form {form!r} of caption {position} of clip {clip!r}")
+            if text:
+                made[position][form] = text
+    return made
 
 
 def _shared(captions: list[Caption]) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pytest_audioretrieval.data.types import Caption, Dataset
 
-Direction = Literal["t2a", "a2t"]
-DIRECTIONS: tuple[Direction, ...] = ("t2a", "a2t")
+#: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
+#: reformulations, and ranks clips (CORA, 3.3).
+Direction = Literal["t2a", "a2t", "forms"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+#: Where nobody says which.
+USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class QuerySet:
+class Task:
     """The retrieval task of one direction.
 
     Attributes:
@@ -31,7 +34,7 @@ class QuerySet:
         shown: what a person reads as the query: its text, or the clip's id, [Q].
         clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
             clips together, the first clip of all that hang together.
-        candidates: ids of what is ranked, in document order, [C].
+        candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
     """
 
@@ -39,6 +42,7 @@ class QuerySet:
     shown: tuple[str, ...]
     clusters: tuple[str, ...]
     candidates: tuple[str, ...]
+    candidates_shown: tuple[str, ...]
     relevant: tuple[tuple[int, ...], ...]
 
 
@@ -52,35 +56,38 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
     return tuple(Text(group[0].id, text, tuple(c.clip for c in group)) for text, group in groups.items())
 
 
-def query_set(dataset: Dataset, direction: Direction) -> QuerySet:
+def task(dataset: Dataset, direction: Direction) -> Task:
     """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``."""
     asked = texts(dataset)
     clips = [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
-    cluster = _clusters(clips, asked)
+    cluster = clusters(dataset)
     if direction == "t2a":
-        return QuerySet(
+        return Task(
             ids=tuple(t.id for t in asked),
             shown=tuple(t.text for t in asked),
             clusters=tuple(cluster[t.clips[0]] for t in asked),
             candidates=tuple(clips),
+            candidates_shown=tuple(clips),
             relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
         )
     right: dict[str, list[int]] = defaultdict(list)
     for position, text in enumerate(asked):
         for clip in text.clips:
             right[clip].append(position)
-    return QuerySet(
+    return Task(
         ids=tuple(clips),
         shown=tuple(clips),
         clusters=tuple(cluster[c] for c in clips),
         candidates=tuple(t.id for t in asked),
+        candidates_shown=tuple(repr(t.text) for t in asked),
         relevant=tuple(tuple(right[c]) for c in clips),
     )
 
 
-def _clusters(clips: Sequence[str], asked: Sequence[Text]) -> dict[str, str]:
-    """Clip id -> first clip (in document order) of all that shared texts tie to it."""
+def clusters(dataset: Dataset) -> dict[str, str]:
+    """Clip id -> label of its resampling unit: the first clip, in document order, of those that shared texts tie."""
+    clips, asked = [clip.id for clip in dataset.clips], texts(dataset)
     order = {clip: position for position, clip in enumerate(clips)}
     parent = {clip: clip for clip in clips}
 

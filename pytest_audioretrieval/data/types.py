@@ -27,11 +27,19 @@ class Clip:
 
 @dataclass(frozen=True)
 class Caption:
-    """One text about one clip."""
+    """One text about one clip.
+
+    Attributes:
+        id: unique within its dataset.
+        text: what it says.
+        clip: id of the clip it is about.
+        forms: form -> the text asked anew in that form (``data/forms.py``); one that is missing has no key.
+    """
 
     id: str
     text: str
     clip: str
+    forms: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,8 @@ class Dataset:
         revision: commit or recipe version the data came from; ``None`` for a user's own folder.
         clips: in document order, which is also the order in which ties are resolved.
         captions: in document order; every ``Caption.clip`` is the id of one of ``clips``.
-        fingerprint: sha256 (hex) over clip ids and digests, caption ids and texts, and the relevance rule.
+        fingerprint: sha256 (hex) over clip ids and digests, caption ids, texts and forms, and the relevance
+            rule.
         merge_identical_captions: one query with several relevant clips for a text that several clips share.
         notes: what the loader counted on the way (duplicates removed, silent clips, ...), for the report.
     """

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.audio.decode import describe
 from pytest_audioretrieval.audio.types import Waveform
+from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.store import Store
@@ -48,6 +49,12 @@ class Probe:
     def alone(self) -> Vectors:
         """One clip at a time, in document order, [clips, D]."""
         return self._embed(self.clips, batch=1)
+
+    @cached_property
+    def raw(self) -> Vectors:
+        """What the model returns for the first window of each clip, before anything checks it, [clips, D]."""
+        windows = [prepare(clip.read(), self._protocol, name=clip.id)[0] for clip in self.clips]
+        return np.concatenate([self._retriever.embed_audio([window], self._protocol) for window in windows])
 
     @cached_property
     def again(self) -> Vectors:

@@ -25,6 +25,8 @@ from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.versions import versions
 
 Vectors = npt.NDArray[np.float32]
+#: File that names the device; a run that finds every vector loads no model, and so knows no device of its own.
+DEVICE = "device"
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
@@ -69,6 +71,21 @@ class Store:
                     path.unlink()
                 warnings.warn(f"{path}: {one_line(error)}: removed, its vectors are made anew", stacklevel=2)
         return found
+
+    @property
+    def device(self) -> str | None:
+        """Where the vectors kept here were made, or None if there are none."""
+        try:
+            return (self._folder / DEVICE).read_text(encoding="utf-8").strip() if self._folder else None
+        except OSError:
+            return None
+
+    def made_on(self, device: str) -> None:
+        """Note where the vectors that will be put here are made."""
+        if self._folder is not None and self.device != device:
+            with suppress(OSError):  # a folder that cannot be written is said by ``put``
+                self._folder.mkdir(parents=True, exist_ok=True)
+                (self._folder / DEVICE).write_text(device, encoding="utf-8")
 
     def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> None:
         """Write one shard atomically; the same shard twice is one file."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.metrics.rank_drop import Reformulation, reformulation
     from pytest_audioretrieval.metrics.ranking import Ranking, first_hit_rank, rank, rank_scores
     from pytest_audioretrieval.metrics.retrieval import (
         Metric,
@@ -19,11 +20,21 @@ if TYPE_CHECKING:
         ndcg,
         recall,
     )
+    from pytest_audioretrieval.metrics.robustness import (
+        form_hit_rate,
+        rank_loss,
+        rank_spread,
+        tbmd,
+        worst_hit_rate,
+        worst_rank_loss,
+    )
 
 __all__ = [
     "Metric",
     "Ranking",
+    "Reformulation",
     "first_hit_rank",
+    "form_hit_rate",
     "hit_rate",
     "log2_rank",
     "map_at",
@@ -33,18 +44,29 @@ __all__ = [
     "mrr",
     "ndcg",
     "rank",
+    "rank_loss",
     "rank_scores",
+    "rank_spread",
     "recall",
+    "reformulation",
+    "tbmd",
+    "worst_hit_rate",
+    "worst_rank_loss",
 ]
 
-_IN_RANKING = frozenset({"Ranking", "first_hit_rank", "rank", "rank_scores"})
+_HOME = {
+    **dict.fromkeys(("Ranking", "first_hit_rank", "rank", "rank_scores"), "ranking"),
+    **dict.fromkeys(("Reformulation", "reformulation"), "rank_drop"),
+    **dict.fromkeys(
+        ("form_hit_rate", "rank_loss", "rank_spread", "tbmd", "worst_hit_rate", "worst_rank_loss"), "robustness"
+    ),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{'ranking' if name in _IN_RANKING else 'retrieval'}")
-    return getattr(module, name)
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'retrieval')}"), name)
 
 
 def __dir__() -> list[str]:

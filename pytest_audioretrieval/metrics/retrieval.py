@@ -46,6 +46,7 @@ class Metric:
         bounds: least and greatest value a query can have; None where there is none.
         per_query: the values, from a ranking.
         statistic: what sums a run up, in ``value``.
+        form: the reformulation it is about, if it is about one.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Metric:
     bounds: tuple[float | None, float | None]
     per_query: Callable[[RankingLike], Floats] = field(repr=False)
     statistic: Literal["mean", "median"] = "mean"
+    form: str | None = None
 
     def __call__(self, ranking: RankingLike) -> Floats:
         return self.per_query(ranking)
@@ -69,22 +71,22 @@ class Metric:
 
 def hit_rate(k: int) -> Metric:
     """``R@k``: 1 where some relevant candidate is among the first ``k``, else 0 (pinned-protocol.md, "Results")."""
-    return Metric(f"R@{_depth(k)}", True, (0.0, 1.0), partial(_hits, k=k))
+    return Metric(f"R@{depth(k)}", True, (0.0, 1.0), partial(_hits, k=k))
 
 
 def recall(k: int) -> Metric:
     """``recall@k``: share of a query's relevant candidates among the first ``k``; with several, not ``R@k``."""
-    return Metric(f"recall@{_depth(k)}", True, (0.0, 1.0), partial(_recall, k=k))
+    return Metric(f"recall@{depth(k)}", True, (0.0, 1.0), partial(_recall, k=k))
 
 
 def map_at(k: int) -> Metric:
     """``map@k``: precision at each relevant rank up to ``k``, summed, over ``min(k, relevant)``."""
-    return Metric(f"map@{_depth(k)}", True, (0.0, 1.0), partial(_average_precision, k=k))
+    return Metric(f"map@{depth(k)}", True, (0.0, 1.0), partial(_average_precision, k=k))
 
 
 def ndcg(k: int) -> Metric:
     """``ndcg@k``: relevance 0 or 1, gain ``1 / log2(1 + rank)``, over that of the best order of ``k``."""
-    return Metric(f"ndcg@{_depth(k)}", True, (0.0, 1.0), partial(_ndcg, k=k))
+    return Metric(f"ndcg@{depth(k)}", True, (0.0, 1.0), partial(_ndcg, k=k))
 
 
 def mrr() -> Metric:
@@ -112,7 +114,8 @@ def log2_rank() -> Metric:
     return Metric("log2_rank", False, (0.0, None), _log2_rank)
 
 
-def _depth(k: int) -> int:
+def depth(k: int) -> int:
+    """``k``, checked: a whole number of at least 1."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise SpecError(f"k is {k!r}; expected a whole number of at least 1; 1, 5 and 10 are usual")
     return k

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Retriever
     from pytest_audioretrieval.spec import ModelSpec
 
-#: Third parties register ``BACKEND = "module:factory"`` here; the factory takes the name after the colon.
+#: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
+#: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary.
@@ -70,14 +72,13 @@ def deciding_files(folder: Path) -> dict[str, str]:
     return {name: sha256_of(path) for name, path in found.items()}
 
 
-def load(spec: ModelSpec, *, device: str, offline: bool, allow_unpinned: bool) -> Retriever:
-    """Load a model onto ``device``; imports torch."""
+def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Retriever:
+    """Load the model that ``describe`` found onto ``device``; imports torch."""
     if spec.kind == "backend":
         backend, _, name = spec.text.partition(":")
-        return _called(_backend(backends()[backend]), spec, name)
+        return _called(_backend(backends()[backend]), spec, name, device=device)
     if spec.kind == "factory":
-        return _called(_factory(spec), spec)
-    identity = describe(spec, offline=offline, allow_unpinned=allow_unpinned)
+        return _called(_factory(spec), spec, device=device)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
     from pytest_audioretrieval.models.clap import Clap
@@ -106,12 +107,19 @@ def _factory(spec: ModelSpec) -> Any:
         ) from None
 
 
-def _called(factory: Any, spec: ModelSpec, *arguments: str) -> Retriever:
+def _called(factory: Any, spec: ModelSpec, *arguments: str, device: str) -> Retriever:
     if not callable(factory):
         raise ModelError(
             f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a retriever"
         )
-    made = factory(*arguments)
+    try:
+        inspect.signature(factory).bind(*arguments, device=device)
+    except TypeError as error:
+        raise ModelError(
+            f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
+            f"({error}): it takes the device that the user chose"
+        ) from None
+    made = factory(*arguments, device=device)
     for name in ("embed_audio", "embed_text", "device", "text_limit", "count_cut"):
         if not hasattr(made, name):
             raise ModelError(

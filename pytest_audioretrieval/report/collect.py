@@ -53,8 +53,9 @@ class Collector:
         from pytest_audioretrieval import baselines
 
         if path not in self.state.recorded:
+            known = path.exists()
             baselines.write(path, content)
-            self.state.recorded.append(path)
+            self.state.recorded[path] = known
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.form_rows import FormRow
     from pytest_audioretrieval.gate import Finding
 
 HEADINGS = ("model", "dataset", "direction", "metric", "baseline", "new", "difference", "interval", "margin", "verdict")
@@ -46,4 +47,26 @@ def heading(finding: Finding) -> str:
     return f"{finding.model} on {finding.dataset} {finding.direction}{against}"
 
 
+FORM_HEADINGS = (
+    "form", "R@5", "MeanRD", "95 % interval", "rank loss", "TAL", "HNP", "TBMD", "r(move,RD)", "r(TAL,RD)", "r(TBMD,RD)"
+)  # fmt: skip
+
+
+def form_cells(row: FormRow) -> tuple[str, ...]:
+    """One text per heading of the table of forms."""
+    correlations = ("-" if r is None else f"{r:+.3f}" for r in (row.r_move, row.r_tal, row.r_tbmd))
+    return (
+        row.form,
+        f"{row.hit_rate:.4f}",
+        f"{row.mean_rank_drop:+.3f}" + ("!" if row.heavy_tailed else ""),
+        f"[{row.low:+.2f}, {row.high:+.2f}]",
+        f"{row.rank_loss:+.3f}",
+        f"{row.tal:+.4f}",
+        f"{row.hnp:+.4f}",
+        f"{row.tbmd:+.4f}",
+        *correlations,
+    )
+
+
+HEAVY = "! heavy tail: no interval of this mean is to be trusted; judge by rank loss, log2(rank / source rank)"
 FOOTNOTE = "* a loss by itself, but not after Holm's correction over the endpoints of this run"

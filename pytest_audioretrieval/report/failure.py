@@ -20,6 +20,7 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
     """The screen of a failed claim."""
     lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
     lines += _figures(finding)
+    lines += ["", *(f"why: {cause}" for cause in finding.causes)] if finding.causes else []
     lines += _losers(finding)
     if finding.environment:
         lines += [

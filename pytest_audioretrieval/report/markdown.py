@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import html
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.report.columns import FOOTNOTE, HEADINGS, cells, heading, verdict
+from pytest_audioretrieval.report.columns import (
+    FOOTNOTE,
+    FORM_HEADINGS,
+    HEADINGS,
+    HEAVY,
+    cells,
+    form_cells,
+    heading,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_audioretrieval.form_rows import FormRow
     from pytest_audioretrieval.gate import Finding
 
 
@@ -19,12 +30,23 @@ def render(findings: list[Finding]) -> str:
     lines += [_row(cells(finding)) for finding in findings]
     if any(verdict(f).endswith("*") for f in findings):
         lines += ["", _escape(FOOTNOTE)]
+    for title, group in groupby(findings, key=heading):
+        lines += _forms(title, next(group).forms)
     for finding in findings:
+        lines += [f"- {_escape(cause)}" for cause in finding.causes]
         if finding.losers:
             lines += ["", f"### {_escape(finding.metric)} of {_escape(heading(finding))}", ""]
             lines += [_row(("query", "rank before", "rank now", "first now")), "| --- | --- | --- | --- |"]
             lines += [_row((q.shown, str(q.before), str(q.after), q.first)) for q in finding.losers]
     return "\n".join(lines) + "\n\n"
+
+
+def _forms(title: str, rows: list[FormRow]) -> list[str]:
+    if not rows:
+        return []
+    table = [_row(FORM_HEADINGS), "|" + " --- |" * len(FORM_HEADINGS), *(_row(form_cells(row)) for row in rows)]
+    heavy = ["", _escape(HEAVY)] if any(row.heavy_tailed for row in rows) else []
+    return ["", f"### Forms of {_escape(title)}", "", *table, *heavy]
 
 
 def _row(values: Sequence[str]) -> str:

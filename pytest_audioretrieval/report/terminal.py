@@ -7,12 +7,22 @@ import shutil
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.report.columns import FOOTNOTE, HEADINGS, cells, heading, verdict
+from pytest_audioretrieval.report.columns import (
+    FOOTNOTE,
+    FORM_HEADINGS,
+    HEADINGS,
+    HEAVY,
+    cells,
+    form_cells,
+    heading,
+    verdict,
+)
 
 if TYPE_CHECKING:
     import pytest
     from rich.table import Table
 
+    from pytest_audioretrieval.form_rows import FormRow
     from pytest_audioretrieval.gate import Finding
     from pytest_audioretrieval.session import RetrievalSession
 
@@ -50,23 +60,44 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         for note in findings[0].notes:
             console.print(f"  {note}", style="dim", markup=False)
         console.print(_table(findings))
+        if findings[0].forms:
+            console.print(f"source queries: R@5 {findings[0].forms[0].source_hit_rate:.4f}", markup=False)
+            console.print(_forms(findings[0].forms))
+    if any(row.heavy_tailed for finding in state.findings for row in finding.forms):
+        console.print(HEAVY, markup=False)
     if any(verdict(f).endswith("*") for f in state.findings):
         console.print(FOOTNOTE, markup=False)
-    for path in state.recorded:
-        console.print(f"recorded {state.shown(path)}: look at the difference and commit it", markup=False)
+    for path, replaced in state.recorded.items():
+        then = "look at the difference and commit it" if replaced else "new, commit it"
+        console.print(f"recorded {state.shown(path)}: {then}", markup=False)
     for line in console.file.getvalue().splitlines():  # type: ignore[attr-defined]
         terminal.write_line(line.rstrip())
 
 
 def _table(findings: list[Finding]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in HEADINGS[SAID:]:
-        table.add_column(name, justify="left" if name in ("metric", "verdict") else "right", no_wrap=True)
+    table = _columns(HEADINGS[SAID:], left=("metric", "verdict"))
     for finding in findings:
         *values, last = cells(finding)[SAID:]
         table.add_row(*map(Text, values), Text(last, style=COLOURS.get(finding.verdict, "")))
+    return table
+
+
+def _forms(rows: list[FormRow]) -> Table:
+    from rich.text import Text
+
+    table = _columns(FORM_HEADINGS, left=("form",))
+    for row in rows:
+        table.add_row(*map(Text, form_cells(row)))
+    return table
+
+
+def _columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in headings:
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
     return table

@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_audioretrieval import metrics
-from pytest_audioretrieval.metrics import Metric, first_hit_rank, rank_scores
+from pytest_audioretrieval.metrics import Metric, first_hit_rank, rank_scores, reformulation
 from pytest_audioretrieval.testing.implementation import Floats, Ints, Relevant
 
-__all__ = ["average_precision", "first_hit_rank", "hit_rate", "margin", "mrr", "ndcg", "ranks", "recall"]
+__all__ = [
+    "average_precision",
+    "first_hit_rank",
+    "hit_rate",
+    "margin",
+    "mrr",
+    "ndcg",
+    "ranks",
+    "recall",
+    "reformulation",
+]
 
 
 def ranks(scores: Floats) -> Ints:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import soundfile
 
+from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.manifest import load_folder
-from pytest_audioretrieval.data.queries import query_set
+from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.query_sets import from_dataset
 from pytest_audioretrieval.errors import AudioError, DataError
 
 TOML = 'name = "mine"\nlicence = "CC0"\n'
@@ -58,13 +60,13 @@ def test_shared_captions_are_counted_and_can_be_merged(tmp_path: Path) -> None:
     lines = [{"audio": "a.wav", "captions": ["x", "a"]}, {"audio": "b.wav", "captions": ["x"]}]
     separate = load_folder(make(tmp_path / "d", lines))
     assert separate.notes == {"captions that several clips share": 2}
-    assert query_set(separate, "t2a").relevant == ((0,), (0,), (1,))
+    assert task(separate, "t2a").relevant == ((0,), (0,), (1,))
     merged = load_folder(make(tmp_path / "e", lines, TOML + 'identical_captions = "merge"\n'))
-    asked = query_set(merged, "t2a")
+    asked = task(merged, "t2a")
     assert asked.shown == ("x", "a")
     assert asked.relevant == ((0, 1), (0,))
     assert asked.clusters == ("a.wav", "a.wav")
-    back = query_set(merged, "a2t")
+    back = task(merged, "a2t")
     assert back.relevant == ((0, 1), (0,))
     assert back.clusters == ("a.wav", "a.wav")
     assert merged.fingerprint != separate.fingerprint
@@ -194,3 +196,86 @@ def test_a_loop_of_links_and_a_byte_order_mark_are_named(tmp_path: Path) -> None
     (tmp_path / "d/captions.jsonl").write_bytes(b"\xef\xbb\xbf" + lines)
     with pytest.raises(DataError, match="byte order mark"):
         load_folder(tmp_path / "d")
+
+
+FIVE = {form: f"{form} rain" for form in FORMS}
+
+
+def test_forms_stand_per_caption(tmp_path: Path) -> None:
+    """A list has one query per caption; one caption may have strings; missing and empty forms have no key."""
+    lines = [
+        {**A, "forms": {"question": [" is a dog barking? ", None], "command": ["find a dog", "find barking"]}},
+        {**B, "forms": FIVE | {"statement": " ", "indirect": None}},
+    ]
+    made = load_folder(make(tmp_path / "d", lines))
+    assert [dict(c.forms) for c in made.captions] == [
+        {"command": "find a dog", "question": "is a dog barking?"},
+        {"command": "find barking"},
+        {form: text for form, text in FIVE.items() if form not in ("statement", "indirect")},
+    ]
+    assert list(made.captions[0].forms) == ["command", "question"], "in the order of FORMS"
+    assert made.notes == {}
+    asked = from_dataset(made, cases="available")
+    assert asked.missing["indirect"] == ("a.wav#0", "a.wav#1", "rain-1#0")
+    assert len({*made.captions}) == 3, "captions with forms can be hashed"
+
+
+def test_a_removed_caption_takes_its_forms_along(tmp_path: Path) -> None:
+    line = {"audio": "a.wav", "captions": ["rain", "rain", "wind"], "forms": {"command": ["1", "2", "3"]}}
+    made = load_folder(make(tmp_path / "d", [line]))
+    assert [(c.id, dict(c.forms)) for c in made.captions] == [
+        ("a.wav#0", {"command": "1"}),
+        ("a.wav#2", {"command": "3"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("forms", "expected"),
+    [
+        (
+            {"comand": ["x", "y"]},
+            "captions.jsonl:1: form 'comand' of clip 'a.wav': did you mean 'command'? known: command",
+        ),
+        (
+            {"command": "x"},
+            "captions.jsonl:1: form 'command' of clip 'a.wav': queries found 1, expected 2: give one per",
+        ),
+        ({"command": []}, "form 'command' of clip 'a.wav': queries found 0, expected 2"),
+        ({"command": ["x", 3]}, "captions.jsonl:1: Expected `str | null`, got `int` - at `$.forms[...][1]`"),
+        (
+            {"command": ["x", "a\u001bb"]},
+            "form 'command' of caption 1 of clip 'a.wav' holds the control character U+001B",
+        ),
+        (["x"], "captions.jsonl:1: Expected `object | null`, got `array` - at `$.forms`"),
+    ],
+)
+def test_bad_forms_are_refused_by_line(tmp_path: Path, forms: object, expected: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_folder(make(tmp_path / "d", [{**A, "forms": forms}]))
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_forms_change_the_fingerprint_only_where_they_are(tmp_path: Path) -> None:
+    plain = load_folder(make(tmp_path / "d", [A, B]))
+    rows = [*([c.id, c.digest] for c in plain.clips), *([c.id, c.text, c.clip] for c in plain.captions)]
+    content = "separate" + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    assert plain.fingerprint == hashlib.sha256(content.encode()).hexdigest(), "as before there were forms"
+    none = [{**A, "forms": {}}, {**B, "forms": {"command": None, "question": " "}}]
+    assert load_folder(make(tmp_path / "e", none)).fingerprint == plain.fingerprint
+    one, other, form, place = (
+        load_folder(make(tmp_path / str(number), [{**A, "forms": forms}, B])).fingerprint
+        for number, forms in enumerate(
+            ({"command": ["x", None]}, {"command": ["y", None]}, {"question": ["x", None]}, {"command": [None, "x"]})
+        )
+    )
+    assert len({plain.fingerprint, one, other, form, place}) == 5
+    order = [{**A, "forms": {"question": ["q", "r"], "command": ["c", "d"]}}]
+    same = [{**A, "forms": {"command": ["c", "d"], "question": ["q", "r"]}}]
+    assert load_folder(make(tmp_path / "f", order)).fingerprint == load_folder(make(tmp_path / "g", same)).fingerprint
+
+
+@pytest.mark.parametrize("caption", ["\u200b \u200b", "\u2060"])
+def test_zero_width_characters_and_spaces_show_nothing(tmp_path: Path, caption: str) -> None:
+    with pytest.raises(DataError, match=r"caption 0 of clip 'a\.wav' is empty"):
+        load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [caption]}]))

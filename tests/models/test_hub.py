@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models import hub, registry
 from pytest_audioretrieval.pins import Pin, Pins
@@ -79,9 +80,8 @@ def test_the_first_download_brings_the_pinned_bytes_and_no_pickle(stub: HubStub,
 
 
 def test_a_hub_model_is_the_folder_it_came_from(tiny_clap: Path) -> None:
-    settings = {"device": "cpu", "allow_unpinned": False}
-    there = registry.load(parse("owner/tiny"), offline=False, **settings)  # type: ignore[arg-type]
-    here = registry.load(parse(str(tiny_clap)), offline=True, **settings)  # type: ignore[arg-type]
+    there = load_retriever("owner/tiny", device="cpu")
+    here = load_retriever(str(tiny_clap), device="cpu", offline=True)
     texts = ["a dog barks", "rain"]
     np.testing.assert_array_equal(there.embed_text(texts, Protocol()), here.embed_text(texts, Protocol()))
 

@@ -12,9 +12,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models import registry
-from pytest_audioretrieval.models.registry import deciding_files, describe, load
+from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.spec import ModelSpec, parse
@@ -71,7 +72,7 @@ def test_a_folder_with_a_pickle_only(copy: Path) -> None:
     (copy / "pytorch_model.bin").write_bytes(pickle.dumps(_Bomb()))
     for call in (
         lambda: identity(parse(str(copy))),
-        lambda: load(parse(str(copy)), device="cpu", offline=True, allow_unpinned=False),
+        lambda: load_retriever(str(copy), device="cpu", offline=True),
     ):
         with pytest.raises(ModelError, match=r"no \.safetensors weights: .* pickles are not opened"):
             call()
@@ -98,7 +99,7 @@ def test_a_built_in_model_is_checked_against_its_pin(copy: Path, monkeypatch: py
     content[-1] ^= 1
     (copy / "model.safetensors").write_bytes(content)
     with pytest.raises(PinError, match=f"PINS.json expects {files['model.safetensors']}"):
-        load(spec, device="cpu", offline=True, allow_unpinned=True)
+        identity(spec)
     monkeypatch.setattr(registry, "load_pins", lambda: Pins(models={}, datasets={}))
     with pytest.raises(ModelError, match="has no pin"):
         identity(spec)
@@ -116,8 +117,12 @@ print([name for name in ("torch", "transformers", "huggingface_hub", "numpy", "s
     assert done.stdout == "[]\n"
 
 
-def complete(name: str = "") -> SimpleNamespace:
-    return SimpleNamespace(name=name, device="cpu", text_limit=1, embed_audio=None, embed_text=None, count_cut=None)
+def complete(name: str = "", *, device: str = "cpu") -> SimpleNamespace:
+    return SimpleNamespace(name=name, device=device, text_limit=1, embed_audio=None, embed_text=None, count_cut=None)
+
+
+def complete_alone() -> SimpleNamespace:
+    return complete()
 
 
 @pytest.fixture
@@ -128,7 +133,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def made(text: str) -> object:
-    return load(parse(text), device="cpu", offline=True, allow_unpinned=False)
+    return load_retriever(text, device="cpu", offline=True)
 
 
 def test_a_factory(module: ModuleType) -> None:
@@ -156,13 +161,22 @@ def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         ("retrievers_of_a_user:absent", "has no attribute 'absent'"),
         ("retrievers_of_a_user:number", "is int, expected a function that returns a retriever"),
         ("retrievers_of_a_user:half", "its factory returned SimpleNamespace without 'count_cut'"),
+        (
+            "retrievers_of_a_user:deaf",
+            "factory(device=...) (got an unexpected keyword argument 'device'): it takes the",
+        ),
         ("retrievers_of_a_user:nothing", "its factory returned NoneType without 'embed_audio'"),
     ],
 )
 def test_a_factory_that_makes_no_retriever(text: str, expected: str, module: ModuleType) -> None:
     half = complete()
     del half.count_cut
-    for name, value in (("number", 3), ("half", lambda: half), ("nothing", lambda: None)):
+    for name, value in (
+        ("number", 3),
+        ("half", lambda device: half),
+        ("nothing", lambda device: None),
+        ("deaf", complete_alone),
+    ):
         setattr(module, name, value)
     with pytest.raises(ModelError) as caught:
         made(text)

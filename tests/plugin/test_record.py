@@ -31,7 +31,7 @@ def test_recorded_is_not_passed(project: Project) -> None:
     result = project.run("--retrieval-record", "new", "-v")
     assert (result.ret, counts(result)) == (0, {"recorded": 3})
     result.stdout.fnmatch_lines(["*R@1-toy:Toy-toys-t2a] RECORDED*"])
-    result.stdout.fnmatch_lines([f"recorded baselines/{STORED}: look at the difference and commit it"])
+    result.stdout.fnmatch_lines([f"recorded baselines/{STORED}: new, commit it"])
     result.stdout.no_fnmatch_line("*PASSED*")
 
 

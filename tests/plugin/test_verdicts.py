@@ -191,7 +191,7 @@ def test_a_missing_run_of_another_model_names_what_there_is(project: Project) ->
     result = project.run("--retrieval-baseline", "toy:Other")
     result.stdout.fnmatch_lines(
         [
-            "BaselineError: no baseline of toy:Other on toys t2a in baselines; there are toy%3AToy: record one with: "
+            "BaselineError: no baseline of toy:Other on toys t2a in baselines; there are toy:Toy: record one with: "
             "pytest --model toy:Other . --retrieval-record new"
         ]
     )
@@ -270,3 +270,19 @@ def test_a_damaged_table_is_named(project: Project) -> None:
     project.claim("consistent(metrics.hit_rate(1))")
     result = project.run()
     result.stdout.fnmatch_lines([f"BaselineError: {path}: no readable table of published figures: *"])
+
+
+def test_in_ci_the_summary_holds_one_line_of_a_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There pytest repeats a failure's message whole, and the screen would stand twice."""
+    monkeypatch.setenv("CI", "true")
+    project.record()
+    project.wrong(12)
+    lines = project.run("--retrieval-on-inconclusive", "fail").outlines
+    summary = lines[next(i for i, line in enumerate(lines) if "short test summary" in line) + 1 : -1]
+    assert [line for line in summary if not line.startswith("FAILED ")] == []
+    assert "R@1 of toy:Toy on toys t2a: regressed (claimed: non_inferior)" in summary[0]
+
+
+def test_the_device_stored_is_the_one_that_made_the_vectors(project: Project) -> None:
+    project.record("--retrieval-device", "auto")
+    assert baselines.read(project.path / STORED).environment["device"] == "cpu"

@@ -42,7 +42,7 @@ def findings(path: Path) -> list[dict[str, object]]:
 def test_recording(both: Project) -> None:
     done = both.process("-n2", *MODELS, "--retrieval-record", "new")
     assert (done.returncode, counts(done)) == (0, {"recorded": 16}), done.stdout
-    assert done.stdout.count(": look at the difference and commit it") == 4
+    assert done.stdout.count(": new, commit it") == 4
     stored = both.stored()
     assert len(stored) == 4
     (both.path / "baselines").rename(both.path / "two")

@@ -58,7 +58,7 @@ def log(line):
 class Toy:
     device, text_limit = "cpu", 77
 
-    def __init__(self):
+    def __init__(self, *, device):
         log("load")
 
     def embed_audio(self, windows, protocol):

@@ -40,6 +40,9 @@ HARDEST = [
     Cell("ap", 50, "unequal", 0.01, 0.01, 0.7),
     Cell("ap", 200, "1", 0.005, 0.0, 0.0),
     Cell("ap", 200, "unequal", 0.01, 0.01, 0.7),
+    Cell("rank", 50, "unequal", 0.1, 0.0, 0.7),
+    Cell("rank", 200, "1", 0.03, 0.0, 0.0),
+    Cell("rank", 957, "5", 0.03, 0.01, 0.7),
     Cell("margin", 50, "5", 0.01, 0.0, 0.7),
     Cell("margin", 200, "5", 0.03, 0.0, 0.3),
     Cell("margin", 957, "1", 0.03, 0.01, 0.0),
@@ -83,6 +86,7 @@ def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
     [
         Cell("binary", 400, "3", 0.03, 0.05, 0.0),
         Cell("ap", 400, "3", 0.03, 0.05, 0.0),
+        Cell("rank", 400, "3", 0.03, 0.05, 0.0),
         Cell("margin", 400, "3", 0.03, 0.2, 0.0),
         Cell("exponential", 400, "3", 0.03, 0.0, 0.0),
         Cell("lognormal", 400, "3", 0.03, 0.0, 0.0),
@@ -95,7 +99,7 @@ def test_simulated_runs_have_the_difference_and_correlation_they_claim(cell, rho
     drawn = simulation.differences(cell, np.full(400, 3), 200, np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(-0.03, abs=4 * drawn.mean(axis=1).std() / 200**0.5)
     ranked = drawn.argsort(axis=None).argsort().reshape(-1, 3)  # ranks, so that no tail decides
-    if cell.outcome in ("binary", "ap"):
+    if cell.outcome in ("binary", "ap", "rank"):
         ranked = (drawn < 0).reshape(-1, 3)
     assert np.corrcoef(ranked[:, 0], ranked[:, 1])[0, 1] == pytest.approx(rho, abs=0.03)
 
@@ -126,7 +130,7 @@ def test_committed_grid_is_whole_and_within_its_limits():
     with (ROOT / "docs" / "calibration.csv").open(encoding="utf-8", newline="") as stream:
         rows = {tuple(row[name] for name in CELL): row for row in csv.DictReader(stream)}
     cells = [cell for cell in simulation.grid() if cell.outcome in report.HELD]
-    assert len(cells) == 3 * 4 * 10 * 3 * 4
+    assert len(cells) == 4 * 4 * 10 * 3 * 4
     for cell in cells:
         row = rows[tuple(str(asdict(cell)[name]) for name in CELL)]
         tally = simulation.Tally(**{name: float(row[name]) for name in asdict(simulation.Tally(*[0.0] * 9))})

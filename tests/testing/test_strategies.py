@@ -111,6 +111,5 @@ FOUND = {
 @pytest.mark.parametrize("what", FOUND)
 def test_it_is_among_the_inputs(what):
     strategy, wanted = FOUND[what]
-    assert (
-        find(strategy, wanted, settings=settings(max_examples=500, database=None, phases=(Phase.generate,))) is not None
-    )
+    rules = settings(max_examples=2000, database=None, phases=(Phase.generate,))
+    assert find(strategy, wanted, settings=rules) is not None

@@ -1,0 +1,218 @@
+"""Query sets: one source caption, its reformulations, one fixed target (CORA, Section 3.1)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from pytest_audioretrieval.data.forms import FORMS
+from pytest_audioretrieval.data.types import Dataset
+from pytest_audioretrieval.errors import DataError
+
+Cases = Literal["complete", "available"]
+#: How many ids an error shows of each side.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class QueryItem:
+    """One source caption and how it is asked anew.
+
+    Attributes:
+        id: unique within its set.
+        clip: id of the target, which is also the cluster: all forms of all captions of a clip are resampled together.
+        source: the source caption.
+        forms: form -> query; a form the item lacks has no key, once the item is in a ``QuerySet``.
+        others: further captions of the clip, which are neither asked nor counted as items.
+        also_relevant: other clips that have the very same source caption, in document order.
+    """
+
+    id: str
+    clip: str
+    source: str
+    forms: Mapping[str, str]
+    others: tuple[str, ...] = ()
+    also_relevant: tuple[str, ...] = ()
+
+
+class Pair(NamedTuple):
+    """A source caption and one reformulation of it: ``items[item]``, the form, the query."""
+
+    item: int
+    form: str
+    text: str
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """Items that are asked, and an account of those that are not.
+
+    Attributes:
+        name: of the set.
+        forms: all forms of the set, in the order of ``pairs``.
+        items: those that are analysed, in document order.
+        clips: the clips of all items, excluded ones too, in document order: the pool that is ranked where no
+            dataset gives a larger one.
+        missing: form -> ids of the items whose query of that form is missing or empty; forms that no item lacks
+            have no key.
+        excluded: ids of the items left out of ``items``.
+        notes: what was counted, for the report.
+    """
+
+    name: str
+    forms: tuple[str, ...]
+    items: tuple[QueryItem, ...]
+    clips: tuple[str, ...]
+    missing: Mapping[str, tuple[str, ...]]
+    excluded: tuple[str, ...]
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """[P] pairs: item by item, the forms of an item in the order of ``forms``."""
+        return tuple(
+            Pair(number, form, item.forms[form])
+            for number, item in enumerate(self.items)
+            for form in self.forms
+            if form in item.forms
+        )
+
+
+def collect(
+    name: str,
+    items: Iterable[QueryItem],
+    forms: Sequence[str] = FORMS,
+    *,
+    cases: Cases = "complete",
+    captions: Iterable[tuple[str, str]] | None = None,
+    notes: Mapping[str, int] | None = None,
+) -> QuerySet:
+    """Apply the complete-case rule and count (CORA, Table 1 and Appendix A.2).
+
+    Args:
+        name: of the set.
+        items: in document order; a form may be missing or empty.
+        forms: all forms of the set, in the order of pairs.
+        cases: ``"complete"`` leaves out an item that lacks any form, as the paper does; ``"available"`` keeps the
+            forms there are and leaves out an item only where it has none.
+        captions: (text, clip) of every caption known; clips that share an item's source become ``also_relevant``.
+            By default the items' own sources, those of excluded items too: their clips are still ranked.
+        notes: what a loader has counted already.
+
+    Raises:
+        DataError: an item has a form that the set has not; no item is left.
+    """
+    known = [_strip(item, forms) for item in items]
+    missing = {form: tuple(item.id for item in known if form not in item.forms) for form in forms}
+    needed = len(forms) if cases == "complete" else 1
+    sharing = _clips_by_text(captions or ((item.source, item.clip) for item in known))
+    made = QuerySet(
+        name=name,
+        forms=tuple(forms),
+        items=tuple(_with_others(item, sharing) for item in known if len(item.forms) >= needed),
+        clips=tuple(dict.fromkeys(item.clip for item in known)),
+        missing={form: ids for form, ids in missing.items() if ids},
+        excluded=tuple(item.id for item in known if len(item.forms) < needed),
+    )
+    if not made.items:
+        lacks = ", ".join(f"{form} {len(ids)}" for form, ids in made.missing.items())
+        raise DataError(
+            f"{name}: no item to ask among {len(known)} (items that lack a form: {lacks or 'none'}): "
+            f"expected {'all of' if cases == 'complete' else 'one of'} {', '.join(forms)} for one item at least"
+        )
+    return replace(made, notes={**(notes or {}), **_count(made, cases)})
+
+
+def from_dataset(dataset: Dataset, *, cases: Cases = "complete") -> QuerySet:
+    """The captions of ``dataset`` that have forms; a caption's id is the item's.
+
+    Raises:
+        DataError: no caption has forms; or as ``collect``.
+    """
+    asked = [QueryItem(c.id, c.clip, c.text, c.forms) for c in dataset.captions if c.forms]
+    if not asked:
+        raise DataError(f"{dataset.name}: no caption has forms: add 'forms' ({', '.join(FORMS)}) to its captions")
+    return collect(
+        dataset.name,
+        asked,
+        cases=cases,
+        captions=[(c.text, c.clip) for c in dataset.captions],
+        notes={"captions without any form, not asked": left} if (left := len(dataset.captions) - len(asked)) else {},
+    )
+
+
+def positions(queries: QuerySet, candidates: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Where each item's clips stand among ``candidates``: the target first, then those also relevant.
+
+    Args:
+        queries: a set of I items.
+        candidates: the clip ids that are ranked, in document order.
+
+    Returns:
+        Candidate indices, [I][>= 1].
+
+    Raises:
+        DataError: a clip of the set, of an excluded item too, is no candidate; both sides are shown. Nothing is
+            joined silently: released query sets and audio spell the ids of the same clips differently.
+    """
+    index = {clip: number for number, clip in enumerate(candidates)}
+    unknown = [clip for clip in queries.clips if clip not in index]
+    if unknown:
+        raise DataError(_unmatched(queries, unknown, candidates))
+    return tuple(
+        (index[item.clip], *(index[clip] for clip in item.also_relevant if clip in index)) for item in queries.items
+    )
+
+
+def _strip(item: QueryItem, forms: Sequence[str]) -> QueryItem:
+    foreign = [form for form in item.forms if form not in forms]
+    if foreign:
+        raise DataError(f"item {item.id!r} has the form {foreign[0]!r}: expected only {', '.join(forms)}")
+    stripped = {form: item.forms.get(form, "").strip() for form in forms}
+    return replace(item, forms={form: text for form, text in stripped.items() if text})
+
+
+def _clips_by_text(captions: Iterable[tuple[str, str]]) -> Mapping[str, dict[str, None]]:
+    """Text -> its clips, in document order."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for text, clip in captions:
+        found[text][clip] = None
+    return found
+
+
+def _with_others(item: QueryItem, sharing: Mapping[str, Iterable[str]]) -> QueryItem:
+    return replace(item, also_relevant=tuple(clip for clip in sharing[item.source] if clip != item.clip))
+
+
+def _count(made: QuerySet, cases: Cases) -> dict[str, int]:
+    asked = _clips_by_text((pair.text, made.items[pair.item].clip) for pair in made.pairs)
+    rule = "a form is missing (complete cases)" if cases == "complete" else "no form is there (available cases)"
+    counts = Counter({f"items without a query of form {form}": len(ids) for form, ids in made.missing.items()})
+    counts[f"items left out because {rule}"] = len(made.excluded)
+    counts["items whose source caption other clips have too"] = sum(bool(item.also_relevant) for item in made.items)
+    counts["queries that read the same for several clips"] = sum(len(asked[pair.text]) > 1 for pair in made.pairs)
+    return {what: count for what, count in counts.items() if count}
+
+
+def _unmatched(queries: QuerySet, unknown: Sequence[str], candidates: Sequence[str]) -> str:
+    asked = set(queries.clips)
+    spare = [clip for clip in candidates if clip not in asked]
+    stems = {_stem(clip) for clip in spare}
+    # An id may hold a point and yet have no ending.
+    alike = sum(_stem(clip) in stems or clip in stems for clip in unknown)
+    hint = f" ({alike} of these match a clip but for the ending of its name)" if alike else ""
+    return (
+        f"{queries.name}: {len(unknown)} of {len(queries.clips)} audio ids are not among the {len(candidates)} clips "
+        f"that are ranked: {_few(unknown)}{hint}; {len(spare)} of those clips have no query: {_few(spare)}: "
+        "spell the ids alike or load the dataset the queries were written for"
+    )
+
+
+def _stem(clip: str) -> str:
+    return clip.rpartition(".")[0] or clip
+
+
+def _few(ids: Sequence[str]) -> str:
+    return (", ".join(map(repr, ids[:SHOWN])) or "none") + (", ..." if len(ids) > SHOWN else "")

@@ -1,0 +1,47 @@
+"""What may stand as an id and as a text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from pytest_audioretrieval.errors import DataError
+
+
+def is_id(text: str) -> bool:
+    """Whether it shows something and holds printable characters only."""
+    return bool(text.strip()) and text.isprintable()
+
+
+def shows_nothing(text: str) -> bool:
+    """Whether it holds white space and zero-width characters only."""
+    return all(c.isspace() or unicodedata.category(c) == "Cf" for c in text)
+
+
+def query_text(raw: str | None, what: str) -> str:
+    """A query without surrounding white space; ``""`` where there is none to ask.
+
+    Args:
+        what: the place, for the error.
+
+    Raises:
+        DataError: a control character inside, which a broken export leaves and no user types.
+    """
+    if raw is None or shows_nothing(raw):
+        return ""
+    text = raw.strip()
+    control = next((c for c in text if unicodedata.category(c) == "Cc"), None)
+    if control is not None:
+        raise DataError(f"{what} holds the control character U+{ord(control):04X}: remove it")
+    return text
+
+
+def caption_text(raw: str, what: str) -> str:
+    """A source caption without surrounding white space.
+
+    Raises:
+        DataError: it is empty, or as for a query.
+    """
+    text = query_text(raw, what)
+    if not text:
+        raise DataError(f"{what} is empty: write it or remove the line")
+    return text

@@ -1,0 +1,49 @@
+"""Several retrievers answering as one (``fusion:RULE(A,B,...)``; CORA, Appendix L)."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, NoReturn
+
+from pytest_audioretrieval.embedding.embedder import Embedder, Means, Side, Sides
+from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.metrics.fusion import fuse
+from pytest_audioretrieval.models.types import ModelIdentity
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.spec import ModelSpec
+
+
+class Fused:
+    """What an ``Embedder`` is to one model, to a fusion of several."""
+
+    def __init__(self, spec: ModelSpec, means: Means) -> None:
+        self.spec, self.means = spec, means
+        self.parts = [embedder(part, means) for part in spec.parts]
+
+    @cached_property
+    def identity(self) -> ModelIdentity:
+        """All parts' weights together; not known where one part's are not."""
+        digests = [part.identity.weights_sha256 for part in self.parts]
+        whole = hashlib.sha256("\n".join([str(self.spec.rule), *digests]).encode()).hexdigest()
+        return ModelIdentity(self.spec.id, None, whole if all(digests) else "")
+
+    @property
+    def retriever(self) -> NoReturn:
+        """There is none."""
+        raise SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
+
+    @property
+    def device(self) -> str:
+        """Where the parts' vectors were made."""
+        return ", ".join(sorted({part.device for part in self.parts}))
+
+    def sides(self, queries: Side, candidates: Side) -> Sides:
+        """Fused unit vectors of what is asked [Q, D] and of what is ranked [C, D]; they hold for each other alone."""
+        return fuse([part.sides(queries, candidates) for part in self.parts], str(self.spec.rule))
+
+
+def embedder(spec: ModelSpec, means: Means) -> Embedder | Fused:
+    """Whatever answers for ``spec``."""
+    return Fused(spec, means) if spec.kind == "fusion" else Embedder(spec, means)
