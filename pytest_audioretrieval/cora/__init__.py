@@ -1,0 +1,1 @@
+"""CORA's analyses over the pairs of several models and datasets; see ``docs/cora.md``."""
