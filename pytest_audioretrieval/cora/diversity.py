@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from pytest_audioretrieval.data.query_sets import QuerySet
 from pytest_audioretrieval.errors import SpecError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
 
 #: The types whose openings CORA diversified (A.4.2).
 DIVERSIFIED = ("command", "question", "indirect")
@@ -46,10 +47,6 @@ def diversity(
     Raises:
         SpecError: a type that is no form of ``asked``. DataError: fewer than two queries of a type.
     """
-    import numpy as np
-
-    from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
-
     unknown = next((name for name in types if name not in asked.forms), None)
     if unknown is not None or not types:
         raise SpecError(f"{asked.name}: type {unknown!r}: expected some of its forms: {', '.join(asked.forms)}")

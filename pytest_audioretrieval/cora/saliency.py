@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
+    from pytest_audioretrieval.models.saliency import Saliency
     from pytest_audioretrieval.stats.features import Features
     from pytest_audioretrieval.stats.regression import Score
 
@@ -69,46 +70,28 @@ def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATU
     Raises:
         ModelError: a model without CLAP's text tower. DataError: as ``reformulated.ask_forms``.
     """
-    from pytest_audioretrieval.models.clap import Clap
-    from pytest_audioretrieval.models.saliency import boundary_saliency
-
-    model = embedder.retriever
-    if not isinstance(model, Clap):
-        raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
     given = with_forms(dataset)
     asked = from_dataset(given)
     found = rank_drops(embedder, given, asked)
-    pairs = asked.pairs
-    chosen = _choose([pair.form for pair in pairs], found, per_stratum, seed)
-    queries, items = [pairs[i].text for i in chosen], [asked.items[pairs[i].item] for i in chosen]
+    chosen = _choose([pair.form for pair in asked.pairs], found, per_stratum, seed)
+    pairs, cluster = [asked.pairs[i] for i in chosen], clusters(given)
+    queries = [pair.text for pair in pairs]
     target = [right[0] for right in positions(asked, [clip.id for clip in given.clips])]
-    candidates, protocol = embedder.clips(given.clips), embedder.means.protocol
-    words = [grouped(query) for query in queries]
-    saliency = boundary_saliency(
-        model,
-        queries,
-        [[(word.start, word.end) for word in query] for query in words],
-        candidates[[target[pairs[i].item] for i in chosen]],
-        candidates[found.hard_negative[chosen]],
-        protocol,
-    )
-    labels = [
-        [*(word.group for word in query), *[SPECIAL] * len(s.special)] for query, s in zip(words, saliency, strict=True)
-    ]
-    cluster = clusters(given)
+    rivals = found.hard_negative[chosen]
+    saliency = _saliency(embedder, given, queries, [target[pair.item] for pair in pairs], rivals)
     return Audit(
         fixed={
-            "dataset": [given.name] * len(chosen),
-            "model": [embedder.spec.id] * len(chosen),
-            "form": [pairs[i].form for i in chosen],
+            "dataset": [given.name] * len(pairs),
+            "model": [embedder.spec.id] * len(pairs),
+            "form": [pair.form for pair in pairs],
         },
-        clip=[f"{given.name}::{cluster[item.clip]}" for item in items],
+        clip=[f"{given.name}::{cluster[asked.items[pair.item].clip]}" for pair in pairs],
         source_rank=found.source_rank[chosen],
         rank=found.rank[chosen],
-        margin=np.array([s.margin for s in saliency]),
+        margin=np.array([one.margin for one in saliency]),
         boundary={name: getattr(found, name)[chosen] for name in BOUNDARY},
-        masses=signed_masses([np.append(s.words, s.special) for s in saliency], labels, (*GROUPS, SPECIAL)),
-        cut=model.count_cut(queries, protocol),
+        masses=_masses(queries, saliency),
+        cut=embedder.retriever.count_cut(queries, embedder.means.protocol),
     )
 
 
@@ -137,6 +120,30 @@ def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
         "boundary features": rows({**fixed, **boundary}),
         "boundary + token saliency": rows({**fixed, **boundary, **masses}),
     }
+
+
+def _saliency(
+    embedder: Embedder, dataset: Dataset, queries: Sequence[str], target: Sequence[int], hard_negative: Ints
+) -> list[Saliency]:
+    from pytest_audioretrieval.models.clap import Clap
+    from pytest_audioretrieval.models.saliency import boundary_saliency
+
+    model = embedder.retriever
+    if not isinstance(model, Clap):
+        raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
+    candidates = embedder.clips(dataset.clips)
+    spans = [[(word.start, word.end) for word in grouped(query)] for query in queries]
+    return boundary_saliency(
+        model, queries, spans, candidates[target], candidates[hard_negative], embedder.means.protocol
+    )
+
+
+def _masses(queries: Sequence[str], saliency: Sequence[Saliency]) -> dict[str, Floats]:
+    labels = [
+        [*(word.group for word in grouped(query)), *[SPECIAL] * len(one.special)]
+        for query, one in zip(queries, saliency, strict=True)
+    ]
+    return signed_masses([np.append(one.words, one.special) for one in saliency], labels, (*GROUPS, SPECIAL))
 
 
 def _choose(forms: Sequence[str], found: Reformulation, per_stratum: int, seed: int) -> Ints:
