@@ -85,6 +85,12 @@ def _device(text: str) -> str:
     return text
 
 
+def _module_object(text: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*)?", text):
+        raise ValueError("expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine")
+    return text
+
+
 _confidence = number(float, lambda value: 0.5 < value < 1, "a number between 0.5 and 1, such as 0.95")
 _resamples = number(int, lambda value: 100 <= value <= 1_000_000, "a whole number between 100 and 1000000")
 _seed = number(int, lambda value: 0 <= value < 2**32, "a whole number between 0 and 4294967295")
@@ -101,8 +107,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "suite",
-        "collect a packaged suite (captions, protocol) from any folder; 'none' in the ini file leaves "
-        "collection alone (repeatable)",
+        "collect a packaged suite (captions, properties, protocol, reformulation) from any folder; 'none' in the ini "
+        "file leaves collection alone (repeatable)",
         default=("captions",),
         repeatable=True,
         metavar="NAME",
@@ -113,6 +119,14 @@ OPTIONS: tuple[Option, ...] = (
         default=(),
         repeatable=True,
         metavar="NAME_OR_FOLDER",
+    ),
+    Option(
+        "implementation",
+        "what the suite 'properties' judges: a module, or an object in it, that has some of the functions of "
+        "pytest_audioretrieval.testing.Implementation",
+        default="pytest_audioretrieval.testing.builtin",
+        parse=_module_object,
+        metavar="MODULE[:OBJECT]",
     ),
     Option("baseline", "judge against another model's stored run; default: the model's own", metavar="SPEC"),
     Option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 from functools import cache
 from importlib import metadata
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, one_line
+from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pins import load_pins, sha256_of, verify
 
@@ -96,10 +96,10 @@ def _backend(point: metadata.EntryPoint) -> Any:
 
 
 def _factory(spec: ModelSpec) -> Any:
-    module, _, name = spec.text.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        return imported(spec.text)
     except (ImportError, AttributeError) as error:
+        module = spec.text.partition(":")[0]
         known = ", ".join(sorted(backends())) or "none"
         raise ModelError(
             f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "

@@ -30,6 +30,7 @@ TABLE = [
     ),
     Row("suite", ("captions",), "none", ("none",), ["captions", "protocol"], ("captions", "protocol")),
     Row("dataset", (), "sounds", ("sounds",), ["sounds-single"], ("sounds-single",)),
+    Row("implementation", "pytest_audioretrieval.testing.builtin", "one", "one", ["two:Three"], "two:Three"),
     Row("baseline", None, "a/b", "a/b", ["c/d"], "c/d"),
     Row("record", None, "new", "new", ["all"], "all"),
     Row("baselines", "baselines", "stored", "stored", ["elsewhere"], "elsewhere"),
@@ -99,6 +100,7 @@ WRONG = [
     ("resamples", "many", "'many': expected a whole number between 100 and 1000000"),
     ("resamples", "99", "'99': expected a whole number between 100 and 1000000"),
     ("seed", "-1", "'-1': expected a whole number between 0 and 4294967295"),
+    ("implementation", "./mine.py", "'./mine.py': expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine"),
     ("protocol", "short-clap", "unknown protocol 'short-clap': did you mean 'short-clip'? known are *"),
     (
         "model",

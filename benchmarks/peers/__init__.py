@@ -1,0 +1,1 @@
+"""Other libraries' retrieval metrics behind the interface of ``pytest_audioretrieval.testing``."""

@@ -1,0 +1,58 @@
+"""This package's own metrics, as the properties ask for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_audioretrieval import metrics
+from pytest_audioretrieval.metrics import Metric, first_hit_rank, rank_scores, reformulation
+from pytest_audioretrieval.testing.implementation import Floats, Ints, Relevant
+
+__all__ = [
+    "average_precision",
+    "first_hit_rank",
+    "hit_rate",
+    "margin",
+    "mrr",
+    "ndcg",
+    "ranks",
+    "recall",
+    "reformulation",
+]
+
+
+def ranks(scores: Floats) -> Ints:
+    """All candidates are relevant here, and a worst one is added, because a ranking wants an irrelevant one."""
+    queries, candidates = scores.shape
+    padded = np.column_stack((scores, scores.min(axis=1)))
+    best_first = rank_scores(padded, [range(candidates)] * queries, top=candidates).top
+    assert best_first is not None
+    return 1 + np.argsort(best_first, axis=1)
+
+
+def hit_rate(scores: Floats, relevant: Relevant, k: int) -> Floats:
+    return _per_query(metrics.hit_rate(k), scores, relevant)
+
+
+def recall(scores: Floats, relevant: Relevant, k: int) -> Floats:
+    return _per_query(metrics.recall(k), scores, relevant)
+
+
+def ndcg(scores: Floats, relevant: Relevant, k: int) -> Floats:
+    return _per_query(metrics.ndcg(k), scores, relevant)
+
+
+def average_precision(scores: Floats, relevant: Relevant, k: int) -> Floats:
+    return _per_query(metrics.map_at(k), scores, relevant)
+
+
+def mrr(scores: Floats, relevant: Relevant) -> Floats:
+    return _per_query(metrics.mrr(), scores, relevant)
+
+
+def margin(scores: Floats, relevant: Relevant) -> Floats:
+    return _per_query(metrics.margin(), scores, relevant)
+
+
+def _per_query(metric: Metric, scores: Floats, relevant: Relevant) -> Floats:
+    return metric(rank_scores(scores, relevant))

@@ -1,0 +1,181 @@
+"""A property, how it is checked, and what is said where it does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from pytest_audioretrieval.errors import one_line
+from pytest_audioretrieval.testing.implementation import measured, offers
+
+#: Float32 arithmetic stays within this; what breaks a definition does not.
+TOLERANCE = 1e-5
+#: Inputs per property.
+EXAMPLES = 100
+#: Characters of one value of an input that are shown.
+SHOWN = 300
+
+Case = dict[str, Any]
+Check = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One statement that holds for every input.
+
+    Attributes:
+        name: what is stated.
+        equation: where the definition is from.
+        needs: functions of an implementation it speaks of; see ``Implementation``.
+        cases: inputs, as the keywords of ``check``.
+        check: takes an implementation and an input; raises where the statement does not hold.
+    """
+
+    name: str
+    equation: str
+    needs: tuple[str, ...]
+    cases: st.SearchStrategy[Any]
+    check: Check
+
+    def missing(self, implementation: Any) -> list[str]:
+        """Functions it speaks of that ``implementation`` has not."""
+        return [name for name in self.needs if not offers(implementation, name)]
+
+    def reason(self, implementation: Any, case: Case) -> str | None:
+        """Why it does not hold for one input, or None."""
+        try:
+            self.check(implementation, **case)
+        except AssertionError as error:
+            return one_line(error)
+        except Exception as error:
+            return f"{type(error).__name__}: {one_line(error)}"
+        return None
+
+    def counterexample(
+        self, implementation: Any, *, examples: int = EXAMPLES, shrink: bool = True
+    ) -> Counterexample | None:
+        """The smallest input found for which it does not hold, or None; the same in every run."""
+        phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
+        rules = settings(max_examples=examples, database=None, deadline=None, phases=phases)
+        try:
+            case = find(
+                self.cases,
+                lambda case: self.reason(implementation, case) is not None,
+                settings=rules,
+                random=Random(0),
+            )
+        except NoSuchExample:
+            return None
+        return Counterexample(
+            self, case, self.reason(implementation, case) or "only sometimes: it is not deterministic"
+        )
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An input for which a property does not hold; printed, it fits one screen."""
+
+    property: Property
+    case: Case
+    reason: str
+
+    def __str__(self) -> str:
+        wide = max(map(len, self.case))
+        inputs = (f"    {name:{wide}}  {shown(value)}" for name, value in self.case.items())
+        head = f"{self.property.name} does not hold ({self.property.equation})"
+        return "\n".join((head, "", f"  {self.reason}", "", "  smallest input found:", *inputs))
+
+
+class Catalogue(list[Property]):
+    """Properties in the order in which they are stated."""
+
+    def state(self, equation: str, *needs: str, cases: st.SearchStrategy[Any]) -> Callable[[Check], Check]:
+        """Add the decorated check; its name is the statement."""
+
+        def add(check: Check) -> Check:
+            self.append(Property(_words(check), equation, needs, cases, check))
+            return check
+
+        return add
+
+    def state_each(
+        self, equation: str, metrics: Sequence[str], *, cases: st.SearchStrategy[Any]
+    ) -> Callable[[Check], Check]:
+        """As ``state``, once per metric; the check gets ``measure(scores, relevant, k)`` and the metric's name."""
+
+        def add(check: Check) -> Check:
+            for metric in metrics:
+                name = f"{metric}-{_words(check)}"
+                self.append(Property(name, equation, (metric,), cases, _bound(check, metric)))
+            return check
+
+        return add
+
+
+def _bound(check: Check, metric: str) -> Check:
+    return lambda implementation, **case: check(measured(implementation, metric), metric, **case)
+
+
+def _words(check: Check) -> str:
+    return check.__name__.replace("_", "-")
+
+
+def extended(cases: st.SearchStrategy[Any], **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """``cases`` with further keywords."""
+    return st.tuples(cases, st.fixed_dictionaries(more)).map(lambda parts: {**parts[0], **parts[1]})
+
+
+def expect_close(what: str, found: npt.ArrayLike, wanted: npt.ArrayLike, tolerance: float = TOLERANCE) -> None:
+    """Raise where two arrays differ by more than ``tolerance``; nan differs from everything."""
+    expect_between(what, found, np.asarray(wanted) - tolerance, np.asarray(wanted) + tolerance, wanted)
+
+
+def expect_between(
+    what: str, found: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, wanted: npt.ArrayLike | None = None
+) -> None:
+    """Raise where a value of ``found`` lies outside ``[low, high]``."""
+    found = np.asarray(found)
+    low, high = np.broadcast_to(low, found.shape), np.broadcast_to(high, found.shape)
+    bad = np.argwhere(~((found >= low) & (found <= high)))
+    if len(bad):
+        at = tuple(bad[0].tolist())
+        place = f"[{', '.join(map(str, at))}]" if at else ""
+        meant = _range(low[at], high[at]) if wanted is None else f"{np.broadcast_to(wanted, found.shape)[at]:.9g}"
+        raise AssertionError(f"{what}{place} is {found[at]:.9g}, expected {meant}")
+
+
+def _range(low: float, high: float) -> str:
+    if low == high:
+        return f"{low:.9g}"
+    return f"at least {low:.9g}" if np.isinf(high) else f"{low:.9g} to {high:.9g}"
+
+
+def expect_refusal(what: str, work: Callable[[], Any]) -> None:
+    """Raise where ``work`` returns instead of raising an error."""
+    try:
+        found = work()
+    except Exception:
+        return
+    raise AssertionError(f"{what} returned {shown(found)}, expected an error")
+
+
+def shown(value: Any) -> str:
+    """A value as a user would type it, cut where it is long."""
+    text = _typed(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... {np.shape(value) or ''}"
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    if isinstance(value, (np.ndarray, list, tuple, range)):
+        return f"[{', '.join(_typed(part) for part in value)}]"
+    return str(value).removesuffix(".0")

@@ -1,0 +1,14 @@
+"""The catalogue: what each kind of function owes its definition, one file a kind."""
+
+from __future__ import annotations
+
+from pytest_audioretrieval.testing.properties import cutoffs, graded, margins, ranks, reformulation, scores
+
+CATALOGUE = (
+    *ranks.PROPERTIES,
+    *scores.PROPERTIES,
+    *cutoffs.PROPERTIES,
+    *graded.PROPERTIES,
+    *margins.PROPERTIES,
+    *reformulation.PROPERTIES,
+)

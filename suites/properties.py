@@ -1,0 +1,34 @@
+"""Does an implementation of ranks, metrics or reformulation measures keep to their definitions?
+
+    pytest --retrieval-suite properties --retrieval-implementation module:object
+
+Without the option it is this package's own. See ``pytest_audioretrieval.testing.Implementation``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.session import session_of
+
+
+def pytest_generate_tests(metafunc):
+    try:
+        from pytest_audioretrieval.testing.implementation import load
+        from pytest_audioretrieval.testing.properties import CATALOGUE
+
+        implementation = load(session_of(metafunc.config).settings["implementation"])
+    except RetrievalError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    cases = []
+    for stated in CATALOGUE:
+        missing = stated.missing(implementation)
+        marks = [pytest.mark.skip(reason=f"the implementation has no {', '.join(missing)}")] if missing else []
+        cases.append(pytest.param(stated, implementation, id=stated.name, marks=marks))
+    metafunc.parametrize(("stated", "implementation"), cases)
+
+
+def test_property(stated, implementation):
+    if broken := stated.counterexample(implementation):
+        pytest.fail(str(broken), pytrace=False)
