@@ -15,6 +15,8 @@ from pytest_audioretrieval.data.reformulate.groups import GROUPS, grouped
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.metrics.saliency import RankGroup, by_rank_group, rank_groups, sample, signed_masses
 from pytest_audioretrieval.metrics.scores import Floats, Ints
+from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.models.saliency import Saliency, boundary_saliency
 from pytest_audioretrieval.reformulated import rank_drops, with_forms
 from pytest_audioretrieval.seed import SEED
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
-    from pytest_audioretrieval.models.saliency import Saliency
     from pytest_audioretrieval.stats.features import Features
     from pytest_audioretrieval.stats.regression import Score
 
@@ -70,6 +71,7 @@ def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATU
     Raises:
         ModelError: a model without CLAP's text tower. DataError: as ``reformulated.ask_forms``.
     """
+    model = _clap(embedder)
     given = with_forms(dataset)
     asked = from_dataset(given)
     found = rank_drops(embedder, given, asked)
@@ -77,8 +79,15 @@ def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATU
     pairs, cluster = [asked.pairs[i] for i in chosen], clusters(given)
     queries = [pair.text for pair in pairs]
     target = [right[0] for right in positions(asked, [clip.id for clip in given.clips])]
-    rivals = found.hard_negative[chosen]
-    saliency = _saliency(embedder, given, queries, [target[pair.item] for pair in pairs], rivals)
+    candidates, protocol = embedder.clips(given.clips), embedder.means.protocol
+    saliency = boundary_saliency(
+        model,
+        queries,
+        [[(word.start, word.end) for word in grouped(query)] for query in queries],
+        candidates[[target[pair.item] for pair in pairs]],
+        candidates[found.hard_negative[chosen]],
+        protocol,
+    )
     return Audit(
         fixed={
             "dataset": [given.name] * len(pairs),
@@ -91,7 +100,7 @@ def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATU
         margin=np.array([one.margin for one in saliency]),
         boundary={name: getattr(found, name)[chosen] for name in BOUNDARY},
         masses=_masses(queries, saliency),
-        cut=embedder.retriever.count_cut(queries, embedder.means.protocol),
+        cut=model.count_cut(queries, protocol),
     )
 
 
@@ -122,20 +131,11 @@ def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
     }
 
 
-def _saliency(
-    embedder: Embedder, dataset: Dataset, queries: Sequence[str], target: Sequence[int], hard_negative: Ints
-) -> list[Saliency]:
-    from pytest_audioretrieval.models.clap import Clap
-    from pytest_audioretrieval.models.saliency import boundary_saliency
-
+def _clap(embedder: Embedder) -> Clap:
     model = embedder.retriever
     if not isinstance(model, Clap):
         raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
-    candidates = embedder.clips(dataset.clips)
-    spans = [[(word.start, word.end) for word in grouped(query)] for query in queries]
-    return boundary_saliency(
-        model, queries, spans, candidates[target], candidates[hard_negative], embedder.means.protocol
-    )
+    return model
 
 
 def _masses(queries: Sequence[str], saliency: Sequence[Saliency]) -> dict[str, Floats]:
