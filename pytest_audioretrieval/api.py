@@ -74,4 +74,4 @@ def evaluate(
         offline=offline,
         allow_unpinned=allow_unpinned,
     )
-    return measure(embedder(spec.parse(model), means), dataset, direction).run
+    return measure(embedder(spec.parse(model), means, {}), dataset, direction).run

@@ -101,7 +101,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "suite",
-        "collect a packaged suite (captions, protocol) from any folder; 'none' in the ini file leaves "
+        "collect a packaged suite (captions, protocol, reformulation) from any folder; 'none' in the ini file leaves "
         "collection alone (repeatable)",
         default=("captions",),
         repeatable=True,
