@@ -124,6 +124,13 @@ def test_items_keep_their_own_forms() -> None:
         assert found.rank == ranks, form
 
 
+def test_source_ranks_are_those_of_the_captions() -> None:
+    """Each caption means another clip than its own, but for the second."""
+    vectors = {"a": AXES[1], "b": AXES[1], "c": AXES[0]}
+    queries = ask_forms(Fake(vectors), dataset(*(caption(clip, word) for clip, word in enumerate("abc")))).run.queries
+    assert queries.source_rank == queries.first_hit_rank == [2, 1, 3]
+
+
 def test_an_incomplete_case_is_left_out_and_counted() -> None:
     """CORA asks only captions that have every form."""
     given = dataset(
