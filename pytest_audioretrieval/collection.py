@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_audioretrieval import settings
+from pytest_audioretrieval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession
@@ -57,7 +57,7 @@ def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) ->
 def _found(arg: str) -> str:
     """An id of a packaged suite's test as reports print it, where there is no such file, made one that is found."""
     path, colons, rest = arg.partition("::")
-    if Path(path).parent != Path("suites") or not colons or Path(path).exists():
+    if Path(path).parent.name != "suites" or not colons or Path(path).exists():
         return arg
     return f"{_suite(Path(path).stem)}::{rest}"
 
@@ -69,9 +69,7 @@ def _suite(name: str) -> Any:
     folder = shipped("suites")
     known = sorted(path.stem for path in folder.glob("[a-z]*.py"))
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise pytest.UsageError(f"--retrieval-suite {name!r}: {hint}there are {', '.join(known)}")
+        raise pytest.UsageError(f"--retrieval-suite {name!r}: {did_you_mean(name, known)}there are {', '.join(known)}")
     return folder / f"{name}.py"
 
 

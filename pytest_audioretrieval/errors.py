@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class RetrievalError(Exception):
     """Base of every error this package raises on purpose; its text is one line fit for a terminal."""
@@ -34,3 +37,9 @@ class SpecError(RetrievalError):
 def one_line(error: BaseException) -> str:
     """The first line of a foreign error that says something, else the name of its kind."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def did_you_mean(unknown: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """``"did you mean 'x'? "``, or nothing where no name is near."""
+    near = get_close_matches(unknown, list(known), n=1, cutoff=cutoff)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -6,10 +6,9 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_type_hints
 
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import SpecError, did_you_mean
 from pytest_audioretrieval.seed import SEED
 
 
@@ -79,9 +78,7 @@ def named(name: str, custom: dict[str, Protocol] | None = None) -> Protocol:
     known = {**NAMED, **(custom or {})}
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise SpecError(f"unknown protocol {name!r}: {hint}known are {', '.join(sorted(known))}")
+    raise SpecError(f"unknown protocol {name!r}: {did_you_mean(name, known)}known are {', '.join(sorted(known))}")
 
 
 def parse_custom(lines: list[str]) -> dict[str, Protocol]:

@@ -48,9 +48,7 @@ def with_forms(dataset: Dataset) -> Dataset:
     from pytest_audioretrieval.data.reformulate import reformulate_all
 
     made = reformulate_all(dataset.captions)
-    captions = tuple(
-        replace(caption, forms=dict[str, str](made.forms[caption.id].items())) for caption in dataset.captions
-    )
+    captions = tuple(replace(caption, forms=dict(made.forms[caption.id].items())) for caption in dataset.captions)
     quoted = {"captions that no rule could read, asked in quotes": len(made.quoted)} if made.quoted else {}
     return replace(
         dataset,

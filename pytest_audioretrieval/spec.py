@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import SpecError, did_you_mean
 
 Kind = Literal["builtin", "folder", "hub", "backend", "factory", "fusion"]
 
@@ -77,8 +76,7 @@ def parse(text: str) -> ModelSpec:
         from pytest_audioretrieval.models.registry import backends
 
         return ModelSpec(text=text, kind="backend" if prefix in backends() else "factory", id=text)
-    near = get_close_matches(text, [f"builtin/{name}" for name in builtin_names()], n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(text, [f"builtin/{name}" for name in builtin_names()], cutoff=0.5)
     raise SpecError(
         f"model {text!r} is no hub id (owner/name), no folder, no built-in (builtin/NAME), no BACKEND:NAME and no "
         f"module:factory: {hint}built in are {', '.join(builtin_names())}"
@@ -114,8 +112,7 @@ def _builtin(text: str) -> ModelSpec:
     name = text.removeprefix("builtin/")
     known = builtin_names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean 'builtin/{near[0]}'? " if near else ""
+        hint = did_you_mean(text, [f"builtin/{name}" for name in known])
         raise SpecError(f"no built-in model {name!r}: {hint}there are {', '.join(known)}")
     return ModelSpec(text=text, kind="builtin", id=text, path=BUILTIN / name)
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.data.lines import did_you_mean, json_lines, read
+from pytest_audioretrieval.data.lines import json_lines, read
 from pytest_audioretrieval.data.query_sets import Cases, QueryItem, QuerySet, collect
 from pytest_audioretrieval.data.texts import caption_text, is_id, query_text
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import DataError, did_you_mean
 
 COLUMNS = ("audio_id", "caption", *FORMS)
 #: Needed only where a clip has several items; else the clip's id is the item's.

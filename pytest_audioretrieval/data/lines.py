@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import DataError, did_you_mean
 
 T = TypeVar("T")
 
@@ -57,9 +56,3 @@ def explain(error: Exception, shape: type[Any]) -> str:
         return message
     unknown, known = message.split("`")[1], shape.__struct_fields__
     return f"unknown field {unknown!r}: {did_you_mean(unknown, known)}known: {', '.join(known)}"
-
-
-def did_you_mean(unknown: str, known: Iterable[str]) -> str:
-    """``"did you mean 'x'? "``, or nothing where no name is near."""
-    near = get_close_matches(unknown, list(known), n=1)
-    return f"did you mean {near[0]!r}? " if near else ""

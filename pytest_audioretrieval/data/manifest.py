@@ -12,10 +12,10 @@ import msgspec
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.data.lines import did_you_mean, explain, json_lines, read
+from pytest_audioretrieval.data.lines import explain, json_lines, read
 from pytest_audioretrieval.data.texts import is_id, query_text, shows_nothing
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -64,9 +63,7 @@ def source(text: str, base: Path) -> Source:
         if name in NAMED:
             raise DataError(f"{folder}: name {name!r} is that of a built-in dataset: give yours another name")
         return Source(name, lambda cache, track: load_folder(folder), folder.resolve())
-    near = get_close_matches(text, NAMED, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
     raise SpecError(
-        f"dataset {text!r} is neither a folder nor a known name: {hint}known are {', '.join(sorted(NAMED))}; "
-        "a folder of your own holds dataset.toml and captions.jsonl"
+        f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
+        f"known are {', '.join(sorted(NAMED))}; a folder of your own holds dataset.toml and captions.jsonl"
     )

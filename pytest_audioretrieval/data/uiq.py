@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from pytest_audioretrieval.data.lines import did_you_mean, json_lines, read
+from pytest_audioretrieval.data.lines import json_lines, read
 from pytest_audioretrieval.data.query_sets import Cases, QueryItem, QuerySet, collect
 from pytest_audioretrieval.data.texts import caption_text, is_id, query_text
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import DataError, did_you_mean
 
 #: UIQ's own types. They stay apart from CORA's forms: the inventories differ (CORA, Section 3.2 and Table 12).
 TYPES = ("question", "imperative", "tagging", "paraphrase")

@@ -92,9 +92,10 @@ def embed_texts(
     cut = set(kept.get(noted))
 
     def embed(batch: Sequence[str]) -> Vectors:
+        model = retriever()
         with _naming("texts", batch):
-            vectors = _checked(retriever().embed_text(batch, protocol), len(batch))
-            long = [_content(text) for text in _cut(retriever(), batch, protocol)]
+            vectors = _checked(model.embed_text(batch, protocol), len(batch))
+            long = [_content(text) for text in _cut(model, batch, protocol)]
         if long:
             cut.update(long)
             kept.put(noted, long, np.ones((len(long), 1), dtype=np.float32))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.projection import project
-from pytest_audioretrieval.metrics.ranking import Relevant, _Best, _Counts, _mask
+from pytest_audioretrieval.metrics.ranking import Best, Counts, Relevant, mask
 from pytest_audioretrieval.metrics.relevance import read
 from pytest_audioretrieval.metrics.scores import (
     CANDIDATE_BLOCK,
@@ -19,8 +19,8 @@ from pytest_audioretrieval.metrics.scores import (
     Floats,
     Ints,
     VectorScores,
-    _unit,
     blocks,
+    unit,
 )
 
 
@@ -140,9 +140,9 @@ class _Standing:
 def _stand(scores: VectorScores, right: Sequence[Sequence[int]]) -> _Standing:
     """Rank the first of each query's ``right`` answers among the wrong ones."""
     target, masked = read([answers[:1] for answers in right], scores), read(right, scores)
-    counts, rival = _Counts(scores, target), _Best(scores, 1)
+    counts, rival = Counts(scores, target), Best(scores, 1)
     for block in blocks(scores, QUERY_BLOCK, CANDIDATE_BLOCK):
-        _mask(masked, block)
+        mask(masked, block)
         counts.add(block)
         rival.add(block)
     return _Standing(target.scores, counts.ranks(), rival.columns[:, 0], rival.scores[:, 0])
@@ -158,7 +158,7 @@ def _distinct(source: npt.NDArray[Any], right: Sequence[tuple[int, ...]]) -> tup
 
 def _check_vectors(source: npt.NDArray[Any], reformulated: npt.NDArray[Any], candidates: npt.NDArray[Any]) -> None:
     for name, vectors in (("source", source), ("reformulated", reformulated), ("candidates", candidates)):
-        _unit(name, vectors)
+        unit(name, vectors)
     if source.shape != reformulated.shape:
         found = f"source has shape {source.shape}, reformulated {reformulated.shape}"
         raise DataError(f"{found}; expected the same, a row a pair; repeat a source for each of its reformulations")

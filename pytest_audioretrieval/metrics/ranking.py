@@ -19,6 +19,7 @@ from pytest_audioretrieval.metrics.scores import (
     Floats,
     Ints,
     MatrixScores,
+    Products,
     Scores,
     VectorScores,
     blocks,
@@ -80,7 +81,7 @@ def first_hit_rank(
             does not fit them.
     """
     scores = VectorScores(queries, candidates)
-    counts = _Counts(scores, read(relevant, scores).best)
+    counts = Counts(scores, read(relevant, scores).best)
     for block in blocks(scores, query_block, candidate_block):
         counts.add(block)
     return counts.ranks()
@@ -121,17 +122,17 @@ def _rank(scores: Scores, relevant: Relevant, top: int, query_block: int, candid
         raise SpecError(f"top is {top}; expected 0 or more; 0 names no candidates")
     targets = read(relevant, scores)
     _check_irrelevant(targets, scores.candidates)
-    counts = _Counts(scores, targets)
-    best, rival = _Best(scores, min(top, scores.candidates)), _Best(scores, 1)
+    counts = Counts(scores, targets)
+    best, rival = Best(scores, min(top, scores.candidates)), Best(scores, 1)
     for block in blocks(scores, query_block, candidate_block):
         counts.add(block)
         best.add(block)
-        _mask(targets, block)
+        mask(targets, block)
         rival.add(block)
     return _assemble(targets, counts, rival.scores[:, 0], best.columns if top else None)
 
 
-def _assemble(targets: Relevance, counts: _Counts, rival: Floats, top: Ints | None) -> Ranking:
+def _assemble(targets: Relevance, counts: Counts, rival: Floats, top: Ints | None) -> Ranking:
     first, ranks = targets.offsets[:-1], counts.ranks()
     lead = targets.scores[first]
     alike = np.add.reduceat((targets.scores == lead[targets.rows]).astype(np.int64), first)
@@ -150,7 +151,7 @@ def _assemble(targets: Relevance, counts: _Counts, rival: Floats, top: Ints | No
     )
 
 
-class _Counts:
+class Counts:
     """For each target: candidates that score more, as much, and as much but stand before it in the document."""
 
     def __init__(self, scores: Scores, targets: Relevance) -> None:
@@ -168,7 +169,7 @@ class _Counts:
             values = block.values if len(rows) == len(counts) else block.values[rows]
             self._add(values, starts[rows] + position, block.columns.start)
 
-    def _add(self, values: Floats, targets: Ints, column: int) -> None:
+    def _add(self, values: Products, targets: Ints, column: int) -> None:
         """Count in ``values``, a row of scores for each of ``targets``, the first of them of candidate ``column``."""
         wanted = self._targets.scores[targets][:, np.newaxis]
         above = values > wanted + self._scores.error
@@ -184,7 +185,7 @@ class _Counts:
         np.add.at(self.before, close[equal & (columns < self._targets.columns[close])], 1)
 
 
-class _Best:
+class Best:
     """The k best candidates of each query, by exact score, then document order."""
 
     def __init__(self, scores: Scores, k: int) -> None:
@@ -207,7 +208,7 @@ class _Best:
         kept = order[starts[:, np.newaxis] + np.arange(self._k)]
         self.scores[block.rows], self.columns[block.rows] = exact[kept], columns[kept]
 
-    def _threshold(self, values: Floats) -> Floats:
+    def _threshold(self, values: Products) -> Floats:
         """What a candidate must reach to be among the k best of its row, whatever the rounding; -inf is none."""
         width = values.shape[1]
         if self._k == 1:
@@ -225,7 +226,7 @@ def _where(mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return row, column
 
 
-def _mask(targets: Relevance, block: Block) -> None:
+def mask(targets: Relevance, block: Block) -> None:
     """Take the relevant candidates out of a block."""
     pairs = slice(targets.offsets[block.rows.start], targets.offsets[block.rows.stop])
     rows, columns = targets.rows[pairs], targets.columns[pairs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,8 @@ from pytest_audioretrieval.errors import DataError, SpecError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: float32 or float64.
+Products = npt.NDArray[np.floating[Any]]
 
 #: How far a vector's norm may be from 1.
 NORM_TOLERANCE = 1e-3
@@ -29,7 +32,7 @@ class Block:
 
     rows: slice
     columns: slice
-    values: Floats
+    values: Products
 
 
 class Scores(Protocol):
@@ -39,7 +42,7 @@ class Scores(Protocol):
     candidates: int
     error: float
 
-    def block(self, rows: slice, columns: slice) -> Floats: ...
+    def block(self, rows: slice, columns: slice) -> Products: ...
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats: ...
 
@@ -53,18 +56,20 @@ class VectorScores:
     """
 
     def __init__(self, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]) -> None:
-        self._queries, self._candidates = _unit("queries", queries), _unit("candidates", candidates)
+        self._queries, self._candidates = unit("queries", queries), unit("candidates", candidates)
         if queries.shape[1] != candidates.shape[1]:
             found = f"queries of {queries.shape[1]} and candidates of {candidates.shape[1]} dimensions"
             raise DataError(f"found {found}; expected the same number; embed both with one model")
         self.queries, self.candidates = len(queries), len(candidates)
-        # Both sums of n products of two unit vectors lie within n roundings of the true one (Higham, section 3.1).
-        self.error = (2 * queries.shape[1] + 64) * UNIT_ROUNDOFF
+        # float32 vectors are multiplied in float32 first, twice as fast: only scores that close are multiplied again.
+        self._first = np.result_type(queries, candidates)
+        # A sum of n products of two unit vectors lies within n roundings of the true one (Higham, section 3.1).
+        self.error = (queries.shape[1] + 64) * (float(np.finfo(self._first).eps) / 2 + UNIT_ROUNDOFF)
         self._twin = _first_twins(self._candidates)
 
-    def block(self, rows: slice, columns: slice) -> Floats:
-        left, right = (a.astype(np.float64, copy=False) for a in (self._queries[rows], self._candidates[columns]))
-        product: Floats = left @ right.T
+    def block(self, rows: slice, columns: slice) -> Products:
+        left, right = (a.astype(self._first, copy=False) for a in (self._queries[rows], self._candidates[columns]))
+        product: Products = left @ right.T
         return product
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats:
@@ -96,7 +101,7 @@ class MatrixScores:
         self._scores = scores
         self.queries, self.candidates = scores.shape
 
-    def block(self, rows: slice, columns: slice) -> Floats:
+    def block(self, rows: slice, columns: slice) -> Products:
         return self._scores[rows, columns].astype(np.float64)
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats:
@@ -130,12 +135,13 @@ def _sum_rows(products: Floats) -> Floats:
 
 def _first_twins(vectors: npt.NDArray[Any]) -> Ints | None:
     """Index of the first row with the same bits, for every row; None where no two rows are the same."""
-    rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))[:, 0]
-    _, first, back = np.unique(rows, return_index=True, return_inverse=True)
-    return None if len(first) == len(rows) else first[back].astype(np.int64)
+    seen: dict[bytes, int] = {}
+    # Digests instead of rows: sorting or keeping the rows themselves takes several times the candidates' memory.
+    first = [seen.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), i) for i, row in enumerate(vectors)]
+    return None if len(seen) == len(first) else np.array(first, dtype=np.int64)
 
 
-def _unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     _check_array(name, vectors)
     with np.errstate(all="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))

@@ -69,7 +69,7 @@ def compare_jointly(
 
     Arguments, errors and numbers are those of ``compare``; an endpoint's own bounds do not depend on its company.
     """
-    _check_settings(confidence, resamples, seed)
+    check_settings(confidence, resamples, seed)
     if not endpoints:
         raise SpecError("no endpoints to compare: expected at least one")
     pairs = [_outcomes(endpoint) for endpoint in endpoints]
@@ -125,7 +125,7 @@ def _comparison(
     )
 
 
-def _check_settings(confidence: float, resamples: int, seed: int) -> None:
+def check_settings(confidence: float, resamples: int, seed: int) -> None:
     if not _is_number(confidence) or not 0.5 < confidence < 1:
         raise SpecError(f"confidence is {confidence!r}: expected a number between 0.5 and 1, such as 0.95")
     if not _is_integer(resamples) or resamples < 100:

@@ -1,0 +1,65 @@
+"""Columns of numbers and of labels, one entry a pair, as the analyses take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Sized
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.stats.bootstrap import Floats
+
+
+def numbers(name: str, values: npt.ArrayLike, shape: str = "[P]") -> Floats:
+    """``values`` as finite float64 with as many axes as ``shape`` names.
+
+    Raises:
+        DataError: no numbers, another number of axes, none at all, or one that is not finite.
+    """
+    try:
+        raw = np.asarray(values)
+        found = raw.astype(np.float64, casting="same_kind" if raw.dtype.kind in "biuf" else "safe")
+    except (TypeError, ValueError):
+        raise DataError(f"{name} holds no numbers: expected an array of shape {shape}") from None
+    if found.ndim != shape.count(",") + 1 or not found.size:
+        raise DataError(f"{name} has shape {found.shape}: expected {shape}, none of them 0")
+    if not np.isfinite(found).all():
+        place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        at = ", ".join(map(str, place))
+        raise DataError(f"{name}[{at}] is {found[place]}: expected finite numbers; leave it out and count it")
+    return found
+
+
+def labels(name: str, values: Iterable[object]) -> list[str]:
+    """``values`` as text.
+
+    Raises:
+        DataError: a label that is not text.
+    """
+    plain: list[str] = []
+    for place, label in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
+        if not isinstance(label, str):
+            raise DataError(f"{name}[{place}] is {label!r}: expected a label, which is text")
+        plain.append(label)
+    return plain
+
+
+def column(name: str, values: npt.ArrayLike) -> list[str] | Floats:
+    """Labels where the first value is text, else numbers."""
+    if isinstance(values, Sequence | np.ndarray) and len(values) and isinstance(values[0], str):
+        return labels(name, values)
+    return numbers(name, values)
+
+
+def same_length(columns: Mapping[str, Sized]) -> int:
+    """How many pairs all columns have.
+
+    Raises:
+        DataError: they differ.
+    """
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) != 1:
+        found = ", ".join(f"{length} of {name}" for name, length in lengths.items())
+        raise DataError(f"found {found}: expected as many of each, in the same order")
+    return next(iter(lengths.values()))
