@@ -64,7 +64,7 @@ def evaluate(
     from pytest_audioretrieval.embedding.embedder import Means
     from pytest_audioretrieval.embedding.fused import embedder
     from pytest_audioretrieval.embedding.store import Store, place
-    from pytest_audioretrieval.evaluate import measure
+    from pytest_audioretrieval.measure import measure
 
     means = Means(
         protocol or Protocol(),

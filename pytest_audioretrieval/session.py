@@ -192,7 +192,7 @@ class RetrievalSession:
         """The run of ``target``, measured on first use."""
         key = (target.model.id, target.source.name, target.direction)
         if key not in self._subjects:
-            from pytest_audioretrieval.evaluate import measure
+            from pytest_audioretrieval.measure import measure
 
             self._subjects[key] = measure(self.embedder(target.model), self.dataset(target), target.direction)
         return self._subjects[key]

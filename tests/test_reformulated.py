@@ -18,7 +18,7 @@ from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.reformulate import reformulate
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 from pytest_audioretrieval.errors import BaselineError, DataError
-from pytest_audioretrieval.evaluate import measure
+from pytest_audioretrieval.measure import measure
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.reformulated import ask_forms, with_forms

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audioretrieval import baselines
-from pytest_audioretrieval.api import evaluate, load_dataset, load_retriever
+from pytest_audioretrieval import baselines, evaluate, load_dataset, load_retriever
 from pytest_audioretrieval.protocol import Protocol
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback, write_clips
 
