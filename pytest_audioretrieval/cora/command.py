@@ -113,7 +113,7 @@ def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:
 
 def _subject(embedders: Sequence[Embedder | Fused], given: Sequence[Asked], *, pooled: bool) -> dict[str, Any]:
     """Which models, data and protocol the tables are about."""
-    from pytest_audioretrieval.evaluate import environment
+    from pytest_audioretrieval.measure import environment
 
     protocol, identities = embedders[0].means.protocol, [embedder.identity for embedder in embedders]
     return {
