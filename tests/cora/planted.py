@@ -94,7 +94,8 @@ def drawn(pairs: int = 600, seed: int = 5) -> Pairs:
     items = pairs // 20
     grid = [(d, m, i, f) for m in ("A", "B") for d in ("x", "y") for i in range(items) for f in FORMS]
     names = {k: [row[p] for row in grid] for p, k in enumerate(("dataset", "model", "number", "form"))}
-    tal, other = rng.normal(size=(2, len(grid)))
+    tal, other, noise = rng.normal(size=(3, len(grid)))
+    hnp = other + noise
     source = rng.integers(60, 90, len(grid) // 5).repeat(5)
     drop = np.rint(10 * tal + 4 * other).astype(np.int64)
     return made(
@@ -108,10 +109,10 @@ def drawn(pairs: int = 600, seed: int = 5) -> Pairs:
         rank_drop=drop,
         move=rng.uniform(size=len(grid)),
         tal=tal,
-        hnp=other,
-        tbmd=tal + other,
+        hnp=hnp,
+        tbmd=tal + hnp,
         tbmd_source_hn=rng.normal(size=len(grid)),
-        tbmd_reformulated_hn=tal - other,
+        tbmd_reformulated_hn=tal - hnp,
         shift_norm=rng.uniform(size=len(grid)),
         p_audio=-tal + 0.1 * rng.normal(size=len(grid)),
         p_boundary=-tal + rng.normal(size=len(grid)),

@@ -123,8 +123,9 @@ def test_pooled_ranks_all_clips_together(project: Path, capsys: pytest.CaptureFi
     pooled = json.loads(path.read_text())
     assert pooled["candidates"] == "pooled"
     alone = {(r["dataset"], r["model"], r["form"]): r for r in rows(content, "By dataset, model and form")}
-    for row in rows(pooled, "By dataset, model and form"):
-        assert row["R@5"] <= alone[row["dataset"], row["model"], row["form"]]["R@5"]
+    both = [(r, alone[r["dataset"], r["model"], r["form"]]) for r in rows(pooled, "By dataset, model and form")]
+    assert all(together["R@5"] <= apart["R@5"] for together, apart in both)
+    assert any(together["MeanRD"] != apart["MeanRD"] for together, apart in both)
     assert any(
         table["note"] == "does not apply: all pairs are of one model, noisy_toy:Toy" for table in pooled["tables"]
     )

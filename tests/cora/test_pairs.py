@@ -80,6 +80,14 @@ def test_the_two_candidate_sets_differ_in_ranks_and_not_in_move_or_tal() -> None
     assert set(together.pool.tolist()) == {11}
 
 
+def test_clips_that_merged_captions_tie_are_one_cluster() -> None:
+    found = measure([Known("m")], pools([ask("rain", RAIN, merge=True)]))
+    clusters = dict(zip(found.item.tolist(), found.clip.tolist(), strict=True))
+    assert (clusters["rain::twin#0"], clusters["rain::r0#0"], clusters["rain::r1#0"]) == (
+        "rain::r0", "rain::r0", "rain::r1",
+    )  # fmt: skip
+
+
 def test_groups_hold_every_pair_once_sorted() -> None:
     pairs = drawn(200)
     keys, parts = zip(*pairs.groups("dataset", "form"), strict=True)

@@ -54,6 +54,8 @@ def test_the_same_item_under_two_models_is_chosen_for_twice() -> None:
 def test_equal_forms_fall_to_the_first() -> None:
     tied = made(item=["1", "1"], form=["z", "a"], rank_drop=[5, 1], move=[0.1, 0.1], tal=[0, 0], tbmd=[0, 0])
     assert means(tied) == [3.0, 5.0, 5.0, 5.0, 1.0]
+    two = made(item=list("1122"), form=list("zaaz"), rank_drop=[5, 1, 2, 6], move=0.1, tal=0.0, tbmd=0.0)
+    assert means(two)[1:] == [5.5, 5.5, 5.5, 1.5]
 
 
 @pytest.mark.parametrize("kept", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3, 3]], ids=["missing", "replaced", "twice"])

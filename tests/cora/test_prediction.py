@@ -74,12 +74,18 @@ def test_interactions_find_what_only_a_cell_knows() -> None:
 
 def test_increment_over_tal() -> None:
     rows = cells(INCREMENT)
+    assert INCREMENT.note == ""
     alone = np.corrcoef(out_of_fold(*EFFECTS, PAIRS.tal), PAIRS.rank_drop)[0, 1]
     both = np.corrcoef(out_of_fold(*EFFECTS, PAIRS.tal, PAIRS.tbmd), PAIRS.rank_drop)[0, 1]
     assert rows["TAL alone"]["Pearson r"] == pytest.approx(alone, abs=0.01)
     assert rows["TAL and TBMD"]["Pearson r"] == pytest.approx(both, abs=0.01)
     assert rows["increment"]["Pearson r"] == pytest.approx(both - alone, abs=0.01)
-    numbers = [PAIRS.tal, PAIRS.move, PAIRS.source_rank, PAIRS.pool]
+
+
+def test_the_partial_correlation_holds_every_control_fixed() -> None:
+    pool = np.random.default_rng(8).integers(100, 400, len(PAIRS))
+    rows = cells(prediction_tables(replace(PAIRS, pool=pool))[2])
+    numbers = [PAIRS.tal, PAIRS.move, PAIRS.source_rank, pool]
     design = np.column_stack([np.ones(len(PAIRS)), *EFFECTS, *numbers])
     hat = design @ np.linalg.pinv(design)
     left = [column - hat @ column for column in (PAIRS.tbmd, PAIRS.rank_drop)]
