@@ -90,7 +90,8 @@ def _embedders(arguments: argparse.Namespace, cache: Path) -> list[Embedder | Fu
         offline=arguments.offline,
         allow_unpinned=arguments.allow_unpinned,
     )
-    return [embedder(spec.parse(text), means) for text in arguments.models]
+    made: dict[str, Embedder | Fused] = {}
+    return [embedder(spec.parse(text), means, made) for text in arguments.models]
 
 
 def _asked(arguments: argparse.Namespace, cache: Path) -> list[Asked]:

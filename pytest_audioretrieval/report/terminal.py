@@ -79,7 +79,7 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
 def _table(findings: list[Finding]) -> Table:
     from rich.text import Text
 
-    table = _columns(HEADINGS[SAID:], left=("metric", "verdict"))
+    table = columns(HEADINGS[SAID:], left=("metric", "verdict"))
     for finding in findings:
         *values, last = cells(finding)[SAID:]
         table.add_row(*map(Text, values), Text(last, style=COLOURS.get(finding.verdict, "")))
@@ -89,13 +89,14 @@ def _table(findings: list[Finding]) -> Table:
 def _forms(rows: list[FormRow]) -> Table:
     from rich.text import Text
 
-    table = _columns(FORM_HEADINGS, left=("form",))
+    table = columns(FORM_HEADINGS, left=("form",))
     for row in rows:
         table.add_row(*map(Text, form_cells(row)))
     return table
 
 
-def _columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+def columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+    """An empty table, figures right and the columns ``left`` left."""
     from rich import box
     from rich.table import Table
 
