@@ -59,8 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from pytest_audioretrieval.cora.analyse import analyse
+    from pytest_audioretrieval.cora.diversity import diversity_table
     from pytest_audioretrieval.cora.preprocessing import canonicalizer
     from pytest_audioretrieval.cora.printing import render, show
+    from pytest_audioretrieval.cora.saliency import saliency_tables
 
     rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
     console = Console(highlight=False, soft_wrap=True, width=max(_WIDTH, shutil.get_terminal_size().columns))
@@ -68,7 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
         embedders, given = _embedders(arguments, cache), _asked(arguments, cache)
         for line in _heading(given, pooled=arguments.pooled):
             console.print(line, markup=False)
-        tables = analyse(embedders, given, pooled=arguments.pooled, canonicalizers=rewrites)
+        tables = [
+            *analyse(embedders, given, pooled=arguments.pooled, canonicalizers=rewrites),
+            diversity_table(given),
+            *saliency_tables(embedders, given),
+        ]
         show(console, tables)
         if arguments.json is not None:
             _write(arguments.json, render(tables, _subject(embedders, given, pooled=arguments.pooled)))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.cora.pools import Asked
+from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.query_sets import QuerySet
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
@@ -56,3 +58,20 @@ def diversity(
     rows = np.isin(forms, types)
     by_type = diversity_by_type(vectors[rows], forms[rows].tolist())
     return Diversity(len(pairs), global_diversity(vectors), fsum(by_type.values()) / len(by_type), by_type)
+
+
+def diversity_table(given: Sequence[Asked]) -> Table:
+    """Figure 4 of each dataset's queries, by MiniLM; does not apply where that is not installed."""
+    return table("Diversity of the queries (CORA, Appendix A.4)", _rows, given)
+
+
+def _rows(given: Sequence[Asked]) -> Body:
+    from pytest_audioretrieval.models.sentence import SentenceEncoder, find_minilm
+
+    encode = SentenceEncoder(find_minilm(), device="cpu").encode
+    columns = [Column("dataset"), Column("N", "d"), Column("D_global", ".4f"), Column("D_within", ".4f")]
+    rows: list[tuple[Cell, ...]] = []
+    for one in given:
+        found = diversity(one.queries, encode)
+        rows.append((one.dataset.name, found.queries, found.overall, found.within, *found.by_type.values()))
+    return Body([*columns, *(Column(name, ".4f") for name in sorted(DIVERSIFIED))], rows)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import from_dataset, positions
 from pytest_audioretrieval.data.reformulate.groups import GROUPS, grouped
+from pytest_audioretrieval.embedding.fused import Fused
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.metrics.saliency import RankGroup, by_rank_group, rank_groups, sample, signed_masses
 from pytest_audioretrieval.metrics.scores import Floats, Ints
@@ -21,6 +23,7 @@ from pytest_audioretrieval.reformulated import rank_drops, with_forms
 from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.cora.pools import Asked
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
@@ -33,6 +36,10 @@ SENTENCES = tuple(form for form in FORMS if form != "key_phrase")
 PER_STRATUM = 10
 #: Tokens that stand for no word of the query; they have saliency, and so a share of the total.
 SPECIAL = "special"
+TITLES = (
+    "Token saliency of the target's margin (CORA, Table 22)",
+    "Predicting RankDrop from token saliency (CORA, Table 23)",
+)
 BOUNDARY = ("move", "tal", "tbmd", "p_boundary")
 
 
@@ -65,7 +72,7 @@ class Audit:
         return by_rank_group(self.source_rank, self.rank, self.margin, self.masses)
 
 
-def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
+def audit(embedder: Embedder | Fused, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
     """Sample pairs of each sentence-like form and rank group, and attribute their margins to their tokens.
 
     Raises:
@@ -79,7 +86,8 @@ def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATU
     pairs, cluster = [asked.pairs[i] for i in chosen], clusters(given)
     queries = [pair.text for pair in pairs]
     target = [right[0] for right in positions(asked, [clip.id for clip in given.clips])]
-    candidates, protocol = embedder.clips(given.clips), embedder.means.protocol
+    protocol = embedder.means.protocol
+    candidates = embedder.clips(given.clips)  # type: ignore[union-attr]  # a fusion has no gradients either
     saliency = boundary_saliency(
         model,
         queries,
@@ -115,6 +123,35 @@ def predict(audits: Sequence[Audit]) -> dict[str, Score]:
     return score_sets(feature_sets(audits), drop, [clip for a in audits for clip in a.clip])
 
 
+def saliency_tables(embedders: Sequence[Embedder | Fused], given: Sequence[Asked]) -> list[Table]:
+    """Tables 22 and 23 over all models and datasets; loads every model, because gradients are in no store."""
+    try:
+        audits = [audit(embedder, one.dataset) for embedder in embedders for one in given]
+    except ModelError as error:
+        return [Table(TITLES[0], (), (), f"does not apply: {error}")]
+    return [table(TITLES[0], _mass_rows, audits), table(TITLES[1], _score_rows, audits)]
+
+
+def _mass_rows(audits: Sequence[Audit]) -> Body:
+    names = ("content+", "content-", "form-", "intent-")
+    figures = [Column("N", "d"), Column("MeanRD", "+.3f"), *(Column(name, ".4f") for name in names)]
+    columns = [Column("dataset"), Column("model"), Column("target"), *figures, Column("mean margin", "+.4f")]
+    rows: list[tuple[Cell, ...]] = []
+    for one in audits:
+        dataset, model = one.fixed["dataset"][0], one.fixed["model"][0]
+        for group, of in one.table.items():
+            masses = [of.masses[name] for name in names]
+            rows.append((dataset, model, group, of.pairs, of.mean_rd, *masses, of.mean_margin))
+    return Body(columns, rows)
+
+
+def _score_rows(audits: Sequence[Audit]) -> Body:
+    scores = predict(audits)
+    columns = (Column("features"), Column("Pearson r", "+.3f"), Column("Spearman rho", "+.3f"))
+    rows: list[tuple[Cell, ...]] = [(name, score.pearson, score.spearman) for name, score in scores.items()]
+    return Body(columns, rows)
+
+
 def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
     """The five feature sets of CORA, Table 23: a row a pair, audit after audit."""
     from pytest_audioretrieval.stats.features import rows
@@ -131,8 +168,8 @@ def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
     }
 
 
-def _clap(embedder: Embedder) -> Clap:
-    model = embedder.retriever
+def _clap(embedder: Embedder | Fused) -> Clap:
+    model = None if isinstance(embedder, Fused) else embedder.retriever
     if not isinstance(model, Clap):
         raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
     return model

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_audioretrieval.__main__ import main
 from pytest_audioretrieval.api import evaluate, load_dataset
+from pytest_audioretrieval.cora.saliency import TITLES
 from tests.plugin.toys import MODEL, write_clips
 
 CANON = """
@@ -77,9 +78,11 @@ def test_every_table_is_printed(done: subprocess.CompletedProcess[str], content:
         "tones: 12 clips, 24 source queries in 5 forms",
     ]
     titles = [table["title"] for table in content["tables"]]
-    assert len(set(titles)) == len(titles) == 21
+    assert len(set(titles)) == len(titles) == 23
     assert [line for line in lines if line in titles] == titles
-    assert not any(table["note"].startswith("does not apply") for table in content["tables"])
+    # The toy is no CLAP; MiniLM may not be installed.
+    silent = {table["title"] for table in content["tables"] if table["note"].startswith("does not apply")}
+    assert silent - {"Diversity of the queries (CORA, Appendix A.4)"} == {TITLES[0]}
 
 
 def test_json_says_what_was_asked(content: dict[str, Any]) -> None:
