@@ -64,7 +64,7 @@ def evaluate(
     from pytest_audioretrieval.embedding.embedder import Means
     from pytest_audioretrieval.embedding.fused import embedder
     from pytest_audioretrieval.embedding.store import Store, place
-    from pytest_audioretrieval.evaluate import measure
+    from pytest_audioretrieval.measure import measure
 
     means = Means(
         protocol or Protocol(),
@@ -74,4 +74,4 @@ def evaluate(
         offline=offline,
         allow_unpinned=allow_unpinned,
     )
-    return measure(embedder(spec.parse(model), means), dataset, direction).run
+    return measure(embedder(spec.parse(model), means, {}), dataset, direction).run

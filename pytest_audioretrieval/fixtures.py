@@ -139,8 +139,9 @@ class Gate:
 
         target = self._target
         path = self._session.shelf.target(target.source.name, target.direction, target.model.slug)
-        # A run recorded by an earlier test must not be judged against itself by the next one.
-        if not self._session.recorded_now(path) and not self._wanted(subject):
+        # A run recorded by an earlier test must not be judged against itself by the next one. Looked up last, because
+        # another xdist worker's run may be written between the two looks.
+        if not self._wanted(subject) and not self._session.recorded_now(path):
             return
         record = {"path": str(path), "content": runs.encode(subject.run)}
         self._node.stash[CARGO] = {"record": record}

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.metrics.robustness import ALL
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from pytest_audioretrieval.runs import Run
-
-#: The row over all forms.
-ALL = "all"
 
 
 class FormRow(msgspec.Struct, frozen=True):
@@ -59,10 +57,11 @@ def form_rows(run: Run) -> list[FormRow]:
     everything = {
         field: np.concatenate([getattr(form, field) for form in forms]) for field in ("rank", "move", "tal", "hnp")
     }
-    return [
-        *(_row(run, name, 1, **form._asdict()) for name, form in zip(names, forms, strict=True)),
-        _row(run, ALL, len(forms), **everything),
-    ]
+    rows = [_row(run, name, 1, **form._asdict()) for name, form in zip(names, forms, strict=True)]
+    over_all = _row(run, ALL, len(forms), **everything)
+    # One form's tail is that of the mixture, where light forms may hide it.
+    heavy = over_all.heavy_tailed or any(row.heavy_tailed for row in rows)
+    return [*rows, msgspec.structs.replace(over_all, heavy_tailed=heavy)]
 
 
 def _row(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from pytest_audioretrieval import baselines
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.form_rows import ALL, FormRow
+from pytest_audioretrieval.form_rows import FormRow
+from pytest_audioretrieval.metrics.robustness import ALL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
-        causes: what moved where queries fell, of a claim about a reformulation.
+        causes: what moved where queries fell, in a word and in figures, of a claim about reformulations.
         forms: a row a reformulation, of a run of direction ``forms``.
         notes: what the dataset's loader counted.
         environment: what differs in the environment, ``key before -> after``.
@@ -143,15 +145,15 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         **level._asdict(),
     )
     gained = new - old if metric.higher_is_better else old - new
-    form = metric.form or _lowest(subject.run)
+    asked = _shown_in(metric.form, subject.run)
     return Finding(
         **_head(subject, endpoint),
         baseline=baseline.model.id,
         confidence=level.confidence,
         verdict=str(result.verdict),
         holds=result.holds(claim),
-        losers=[] if result.holds(claim) else _losers(subject, baseline, form, gained),
-        causes=[] if result.holds(claim) else _causes(subject, baseline, form, gained),
+        losers=[] if result.holds(claim) else _losers(subject, baseline, asked, gained),
+        causes=[] if result.holds(claim) else _causes(subject, baseline, asked, gained),
         forms=subject.run.form_rows,
         environment=baselines.environment_differences(subject.run, baseline),
         notes=list(subject.notes),
@@ -212,36 +214,62 @@ def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:
     }
 
 
-def _losers(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[Loser]:
+def _shown_in(form: str | None, run: Run) -> list[str] | None:
+    """The form that each query is shown in, [Q]: ``form``, or of all forms the one that now ranks lowest."""
+    if form is None:
+        return None
+    if form != ALL:
+        return [form] * run.dataset.queries
+    import numpy as np
+
+    names, forms = list(run.columns.forms), run.columns.forms.values()
+    return [names[place] for place in np.argmax([outcomes.rank for outcomes in forms], axis=0)]
+
+
+def _in_forms(run: Run, field: str, asked: Sequence[str]) -> npt.NDArray[Any]:
+    """An outcome of every query in the form that it is shown in, [Q]."""
+    import numpy as np
+
+    return np.array([getattr(run.columns.forms[form], field)[query] for query, form in enumerate(asked)])
+
+
+def _losers(
+    subject: Subject, baseline: Run, asked: Sequence[str] | None, gained: npt.NDArray[np.float64]
+) -> list[Loser]:
     """The queries whose metric fell most, those that fell furthest in rank first among equals."""
-    shown = subject.forms[form] if form else subject.shown
-    after, before = _ranks(subject.run, form), _ranks(baseline, form)
+    after, before = (
+        (_in_forms(run, "rank", asked) if asked else run.columns.first_hit_rank).tolist()
+        for run in (subject.run, baseline)
+    )
     fell = [i for i in range(len(after)) if gained[i] < 0]
     fell.sort(key=lambda i: (gained[i], -after[i] / before[i], i))
-    return [
-        Loser(subject.run.queries.id[i], shown.query[i], before[i], after[i], shown.first[i]) for i in fell[:LOSERS]
-    ]
+    lost = []
+    for i in fell[:LOSERS]:
+        shown = subject.forms[asked[i]] if asked else subject.shown
+        lost.append(Loser(subject.run.queries.id[i], shown.query[i], before[i], after[i], shown.first[i]))
+    return lost
 
 
-def _lowest(run: Run) -> str | None:
-    """The form that costs most rank, for a claim about no form in particular."""
-    forms = [row for row in run.form_rows if row.form != ALL]
-    return max(forms, key=lambda row: row.rank_loss).form if forms else None
+def _causes(subject: Subject, baseline: Run, asked: Sequence[str] | None, gained: npt.NDArray[np.float64]) -> list[str]:
+    """Why targets fell, over the queries that lost: away from the target, or a rival came closer (CORA, eq. 7).
 
-
-def _ranks(run: Run, form: str | None) -> list[int]:
-    return run.queries.forms[form].rank if form and run.queries.forms else run.queries.first_hit_rank
-
-
-def _causes(subject: Subject, baseline: Run, form: str | None, gained: npt.NDArray[np.float64]) -> list[str]:
-    """Why targets fell in a form, over the queries that lost: away from the target, or a rival came closer (eq. 7)."""
-    if form is None or not (gained < 0).any():
-        return []
+    A margin in a form is that of the caption less both, so that the caption itself may have lost it too.
+    """
     fell = gained < 0
-    new, old = subject.run.columns.forms[form], baseline.columns.forms[form]
-    away, closer = (new.tal - old.tal)[fell].mean(), (new.hnp - old.hnp)[fell].mean()
-    first = "the target moved away" if away >= closer else "a rival came closer"
+    if not asked or not fell.any():
+        return []
+    away, closer = (
+        (_in_forms(subject.run, field, asked) - _in_forms(baseline, field, asked))[fell].mean()
+        for field in ("tal", "hnp")
+    )
+    own = (subject.run.columns.margin - baseline.columns.margin)[fell].mean()
+    moved = {
+        "the target moved away": away,
+        "a rival came closer": closer,
+        "the captions themselves lost ground, in whatever form": -own,
+    }
     return [
-        f"{first}: over the {int(fell.sum())} queries that lost, target alignment loss changed by {away:+.4f} (TAL), "
-        f"hard negative pull by {closer:+.4f} (HNP)"
+        max(moved, key=moved.__getitem__),
+        f"over the {int(fell.sum())} queries that lost: target alignment loss {away:+.4f} (TAL), "
+        f"hard negative pull {closer:+.4f} (HNP), margin of the caption itself {own:+.4f}",
     ]

@@ -13,7 +13,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import QuerySet, from_dataset, positions
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.evaluate import ask
+from pytest_audioretrieval.measure import ask
 from pytest_audioretrieval.runs import FormOutcomes, Outcomes, Shown, Subject
 
 if TYPE_CHECKING:

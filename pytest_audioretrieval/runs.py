@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.errors import BaselineError
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _contradiction(run: Run) -> str | None:
         for query, value in zip(q.id, getattr(q, name), strict=True):
             if not low <= value <= high:
                 return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
-    return _impossible_rank(run) or _wrong_precision(run) or _impossible_form(run)
+    return _missing_or_spare_forms(run) or _impossible_rank(run) or _wrong_precision(run) or _impossible_form(run)
 
 
 def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
@@ -234,10 +235,21 @@ def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
             yield f"forms.{form}.{name}", getattr(outcomes, name)
 
 
+def _missing_or_spare_forms(run: Run) -> str | None:
+    q, asked = run.queries, run.direction == "forms"
+    for field in ("forms", "source_rank"):
+        if (getattr(q, field) is not None) != asked:
+            return f"direction is {run.direction!r} {'without' if asked else 'with'} queries.{field}"
+    if asked and set(q.forms or ()) != set(FORMS):
+        return f"queries.forms are {', '.join(q.forms or ()) or 'none'}, expected {', '.join(FORMS)}"
+    return None
+
+
 def _impossible_form(run: Run) -> str | None:
     q = run.queries
-    if (run.direction == "forms") != bool(q.forms and q.source_rank):
-        return f"direction is {run.direction!r} {'with' if q.forms else 'without'} forms and source ranks"
+    for query, source, first in zip(q.id, q.source_rank or [], q.first_hit_rank, strict=False):
+        if not 1 <= source <= first:  # it has no more rivals
+            return f"query {query!r}: source_rank {source} with first_hit_rank {first} cannot be"
     for name, form in (q.forms or {}).items():
         for query, rank in zip(q.id, form.rank, strict=True):
             if not 1 <= rank <= run.dataset.clips:

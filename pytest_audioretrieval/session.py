@@ -130,7 +130,8 @@ class RetrievalSession:
 
     def _model(self, text: str) -> ModelSpec:
         model = spec.parse(text)
-        self._one_of_its_name("model", model.id, model.path or model.revision or "no revision")
+        for one in (model, *model.parts):
+            self._one_of_its_name("model", one.id, one.path or one.revision or "no revision")
         return model
 
     def _source(self, name: str, base: Path) -> Source:
@@ -161,11 +162,9 @@ class RetrievalSession:
 
     def embedder(self, model: ModelSpec) -> Embedder | Fused:
         """``model``, hashed and loaded when that is needed."""
-        if model.id not in self._embedders:
-            from pytest_audioretrieval.embedding.fused import embedder
+        from pytest_audioretrieval.embedding.fused import embedder
 
-            self._embedders[model.id] = embedder(model, self._means)
-        return self._embedders[model.id]
+        return embedder(model, self._means, self._embedders)
 
     @cached_property
     def _means(self) -> Means:
@@ -193,7 +192,7 @@ class RetrievalSession:
         """The run of ``target``, measured on first use."""
         key = (target.model.id, target.source.name, target.direction)
         if key not in self._subjects:
-            from pytest_audioretrieval.evaluate import measure
+            from pytest_audioretrieval.measure import measure
 
             self._subjects[key] = measure(self.embedder(target.model), self.dataset(target), target.direction)
         return self._subjects[key]

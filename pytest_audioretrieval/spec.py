@@ -95,10 +95,16 @@ def _fusion(text: str) -> ModelSpec:
     names = [name.strip() for name in found["parts"].split(",")] if found else []
     if not found or found["rule"] not in RULES or len(names) < 2:
         raise SpecError(f"model {text!r}: expected fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}")
+    if any(name.startswith("fusion:") for name in names):
+        raise SpecError(f"model {text!r} fuses a fusion: expected models alone; name all of them in one")
     parts = tuple(parse(name) for name in names)
-    if len({part.id for part in parts}) < len(parts):
-        raise SpecError(f"model {text!r} names a model twice: expected each once")
-    name = f"fusion:{found['rule']}({','.join(part.id for part in parts)})"
+    ids = [part.id for part in parts]
+    twice = next((name for name in ids if ids.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(
+            f"model {text!r} has two parts called {twice!r}: expected each once; leave one out or rename it"
+        )
+    name = f"fusion:{found['rule']}({','.join(ids)})"
     return ModelSpec(text=text, kind="fusion", id=name, rule=found["rule"], parts=parts)
 
 

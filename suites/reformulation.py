@@ -6,8 +6,8 @@ Margins in each metric's own unit: points of R@5, octaves of rank (0.25: 19 % fu
 from __future__ import annotations
 
 import pytest
-from pytest_audioretrieval.data.forms import FORMS
 
+from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.metrics import (
     form_hit_rate,
     rank_loss,

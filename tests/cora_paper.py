@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from pytest_audioretrieval.published import read
 from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.stats import marginals
 
 PATH = shipped("baselines") / "published/cora.json"
 PAPER = read(PATH)
@@ -52,20 +50,12 @@ ITEMS = {record["dataset"]: record["retained"] for record in COUNTS}
 RANKS, RECALL = half(14, "MeanRD"), half(14, "CORA R@5")
 
 
-# Stands in for `stats.marginals`: swap the body for a call of it.
-def weighted_means(values: Sequence[float], weights: Sequence[float], keys: Sequence[Any]) -> dict[Any, float]:
-    """Weighted mean of the values of each key."""
-    index = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    where = [index[key] for key in keys]
-    totals = np.bincount(where, np.multiply(values, weights)) / np.bincount(where, weights)
-    return {key: float(totals[number]) for key, number in index.items()}
-
-
 def marginal(column: str, *levels: str, weighted: bool = True) -> dict[Any, float]:
     """A column of Tables 14 to 17 by dataset, model or form, each cell counted by its items."""
-    weights = [ITEMS[cell["dataset"]] if weighted else 1 for cell in CELLS]
-    keys = [tuple(cell[level] for level in levels) for cell in CELLS]
-    return weighted_means([cell[column] for cell in CELLS], weights, keys)
+    counts = [ITEMS[cell["dataset"]] if weighted else 1 for cell in CELLS]
+    by = [[cell[level] for cell in CELLS] for level in levels]
+    found = marginals.marginal([cell[column] for cell in CELLS], *by, counts=counts)
+    return {key: mean.mean for key, mean in found.items()}
 
 
 def hits(percent: float, total: int, decimals: int) -> list[int]:

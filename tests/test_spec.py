@@ -29,6 +29,71 @@ def test_each_form(text: str, kind: str, name: str, revision: str | None, slug: 
     assert (found.text, found.kind, found.id, found.revision, found.slug) == (text, kind, name, revision, slug)
 
 
+@pytest.mark.parametrize(
+    ("text", "rule", "parts", "name", "slug"),
+    [
+        (
+            "fusion:avg-z(laion/clap,m:A)",
+            "avg-z",
+            ["laion/clap", "m:A"],
+            "fusion:avg-z(laion/clap,m:A)",
+            "fusion%3Aavg-z%28laion--clap%2Cm%3AA%29",
+        ),
+        (
+            f"fusion:avg-minmax( builtin/tiny-clap-fused , laion/clap@{COMMIT},m:A )",
+            "avg-minmax",
+            ["builtin/tiny-clap-fused", f"laion/clap@{COMMIT}", "m:A"],
+            "fusion:avg-minmax(builtin/tiny-clap-fused,laion/clap,m:A)",
+            "fusion%3Aavg-minmax%28builtin--tiny-clap-fused%2Claion--clap%2Cm%3AA%29",
+        ),
+    ],
+)
+def test_a_fusion_is_called_by_the_ids_of_its_parts(
+    text: str, rule: str, parts: list[str], name: str, slug: str
+) -> None:
+    found = parse(text)
+    assert (found.text, found.kind, found.id, found.slug, found.rule) == (text, "fusion", name, slug, rule)
+    assert found.parts == tuple(parse(part) for part in parts)
+    assert parse(found.id).slug == slug
+    assert not set(slug) & set('/\\:*?"<>|()\0\n ')
+
+
+def test_a_fusion_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ckpt").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = parse("fusion:avg-z(./ckpt,m:A)")
+    assert (found.id, found.parts[0].path) == ("fusion:avg-z(ckpt,m:A)", (tmp_path / "ckpt").resolve())
+
+
+EXPECTED = "expected fusion:RULE(SPEC,SPEC,...), RULE one of avg-z, avg-minmax"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fusion:avg-z(m:A)", EXPECTED),
+        ("fusion:avg-z()", EXPECTED),
+        ("fusion:avg-z", EXPECTED),
+        ("fusion:", EXPECTED),
+        ("fusion:avg-z(m:A,m:B", EXPECTED),
+        ("fusion:mean(m:A,m:B)", EXPECTED),
+        ("fusion:Avg-Z(m:A,m:B)", EXPECTED),
+        ("fusion:avg-z(m:A,m:A)", "has two parts called 'm:A': expected each once"),
+        (f"fusion:avg-z(laion/clap,m:A,laion/clap@{COMMIT})", "has two parts called 'laion/clap'"),
+        ("fusion:avg-z(fusion:avg-z(m:A,m:B),m:C)", "fuses a fusion: expected models alone; name all of them in one"),
+        ("fusion:avg-z(m:A,fusion:avg-z(m:B,m:C))", "fuses a fusion"),
+        ("fusion:avg-z(m:A,)", "model '' is empty"),
+        ("fusion:avg-z(m:A,nothing)", "model 'nothing' is no hub id"),
+        ("fusion:avg-z(m:A,builtin/tiny-clap-fussed)", "did you mean 'builtin/tiny-clap-fused'?"),
+    ],
+)
+def test_a_wrong_fusion_is_one_line(text: str, expected: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_registered_backend_is_no_factory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_audioretrieval.models.registry.backends", lambda: {"msclap": None})
     assert parse("msclap:2023").kind == "backend"

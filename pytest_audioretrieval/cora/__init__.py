@@ -1,1 +1,1 @@
-"""CORA's analyses of whole query sets, by functions that load what they need when called."""
+"""CORA's analyses of models and query sets, a family of tables a file."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.cora.pools import Asked
+from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.query_sets import QuerySet
 from pytest_audioretrieval.errors import SpecError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
 
 #: The types whose openings CORA diversified (A.4.2).
 DIVERSIFIED = ("command", "question", "indirect")
@@ -46,10 +49,6 @@ def diversity(
     Raises:
         SpecError: a type that is no form of ``asked``. DataError: fewer than two queries of a type.
     """
-    import numpy as np
-
-    from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
-
     unknown = next((name for name in types if name not in asked.forms), None)
     if unknown is not None or not types:
         raise SpecError(f"{asked.name}: type {unknown!r}: expected some of its forms: {', '.join(asked.forms)}")
@@ -59,3 +58,20 @@ def diversity(
     rows = np.isin(forms, types)
     by_type = diversity_by_type(vectors[rows], forms[rows].tolist())
     return Diversity(len(pairs), global_diversity(vectors), fsum(by_type.values()) / len(by_type), by_type)
+
+
+def diversity_table(given: Sequence[Asked]) -> Table:
+    """Figure 4 of each dataset's queries, by MiniLM; does not apply where that is not installed."""
+    return table("Diversity of the queries (CORA, Appendix A.4)", _rows, given)
+
+
+def _rows(given: Sequence[Asked]) -> Body:
+    from pytest_audioretrieval.models.sentence import SentenceEncoder, find_minilm
+
+    encode = SentenceEncoder(find_minilm(), device="cpu").encode
+    columns = [Column("dataset"), Column("N", "d"), Column("D_global", ".4f"), Column("D_within", ".4f")]
+    rows: list[tuple[Cell, ...]] = []
+    for one in given:
+        found = diversity(one.queries, encode)
+        rows.append((one.dataset.name, found.queries, found.overall, found.within, *found.by_type.values()))
+    return Body([*columns, *(Column(name, ".4f") for name in sorted(DIVERSIFIED))], rows)

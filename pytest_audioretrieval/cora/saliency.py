@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import from_dataset, positions
 from pytest_audioretrieval.data.reformulate.groups import GROUPS, grouped
+from pytest_audioretrieval.embedding.fused import Fused
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.metrics.saliency import RankGroup, by_rank_group, rank_groups, sample, signed_masses
 from pytest_audioretrieval.metrics.scores import Floats, Ints
+from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.models.saliency import Saliency, boundary_saliency
 from pytest_audioretrieval.reformulated import rank_drops, with_forms
 from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.cora.pools import Asked
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
@@ -31,6 +36,10 @@ SENTENCES = tuple(form for form in FORMS if form != "key_phrase")
 PER_STRATUM = 10
 #: Tokens that stand for no word of the query; they have saliency, and so a share of the total.
 SPECIAL = "special"
+TITLES = (
+    "Token saliency of the target's margin (CORA, Table 22)",
+    "Predicting RankDrop from token saliency (CORA, Table 23)",
+)
 BOUNDARY = ("move", "tal", "tbmd", "p_boundary")
 
 
@@ -63,51 +72,42 @@ class Audit:
         return by_rank_group(self.source_rank, self.rank, self.margin, self.masses)
 
 
-def audit(embedder: Embedder, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
+def audit(embedder: Embedder | Fused, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
     """Sample pairs of each sentence-like form and rank group, and attribute their margins to their tokens.
 
     Raises:
         ModelError: a model without CLAP's text tower. DataError: as ``reformulated.ask_forms``.
     """
-    from pytest_audioretrieval.models.clap import Clap
-    from pytest_audioretrieval.models.saliency import boundary_saliency
-
-    model = embedder.retriever
-    if not isinstance(model, Clap):
-        raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
+    model = _clap(embedder)
     given = with_forms(dataset)
     asked = from_dataset(given)
     found = rank_drops(embedder, given, asked)
-    pairs = asked.pairs
-    chosen = _choose([pair.form for pair in pairs], found, per_stratum, seed)
-    queries, items = [pairs[i].text for i in chosen], [asked.items[pairs[i].item] for i in chosen]
+    chosen = _choose([pair.form for pair in asked.pairs], found, per_stratum, seed)
+    pairs, cluster = [asked.pairs[i] for i in chosen], clusters(given)
+    queries = [pair.text for pair in pairs]
     target = [right[0] for right in positions(asked, [clip.id for clip in given.clips])]
-    candidates, protocol = embedder.clips(given.clips), embedder.means.protocol
-    words = [grouped(query) for query in queries]
+    protocol = embedder.means.protocol
+    candidates = embedder.clips(given.clips)  # type: ignore[union-attr]  # a fusion has no gradients either
     saliency = boundary_saliency(
         model,
         queries,
-        [[(word.start, word.end) for word in query] for query in words],
-        candidates[[target[pairs[i].item] for i in chosen]],
+        [[(word.start, word.end) for word in grouped(query)] for query in queries],
+        candidates[[target[pair.item] for pair in pairs]],
         candidates[found.hard_negative[chosen]],
         protocol,
     )
-    labels = [
-        [*(word.group for word in query), *[SPECIAL] * len(s.special)] for query, s in zip(words, saliency, strict=True)
-    ]
-    cluster = clusters(given)
     return Audit(
         fixed={
-            "dataset": [given.name] * len(chosen),
-            "model": [embedder.spec.id] * len(chosen),
-            "form": [pairs[i].form for i in chosen],
+            "dataset": [given.name] * len(pairs),
+            "model": [embedder.spec.id] * len(pairs),
+            "form": [pair.form for pair in pairs],
         },
-        clip=[f"{given.name}::{cluster[item.clip]}" for item in items],
+        clip=[f"{given.name}::{cluster[asked.items[pair.item].clip]}" for pair in pairs],
         source_rank=found.source_rank[chosen],
         rank=found.rank[chosen],
-        margin=np.array([s.margin for s in saliency]),
+        margin=np.array([one.margin for one in saliency]),
         boundary={name: getattr(found, name)[chosen] for name in BOUNDARY},
-        masses=signed_masses([np.append(s.words, s.special) for s in saliency], labels, (*GROUPS, SPECIAL)),
+        masses=_masses(queries, saliency),
         cut=model.count_cut(queries, protocol),
     )
 
@@ -121,6 +121,35 @@ def predict(audits: Sequence[Audit]) -> dict[str, Score]:
 
     drop = np.concatenate([a.rank - a.source_rank for a in audits])
     return score_sets(feature_sets(audits), drop, [clip for a in audits for clip in a.clip])
+
+
+def saliency_tables(embedders: Sequence[Embedder | Fused], given: Sequence[Asked]) -> list[Table]:
+    """Tables 22 and 23 over all models and datasets; loads every model, because gradients are in no store."""
+    try:
+        audits = [audit(embedder, one.dataset) for embedder in embedders for one in given]
+    except ModelError as error:
+        return [Table(TITLES[0], (), (), f"does not apply: {error}")]
+    return [table(TITLES[0], _mass_rows, audits), table(TITLES[1], _score_rows, audits)]
+
+
+def _mass_rows(audits: Sequence[Audit]) -> Body:
+    names = ("content+", "content-", "form-", "intent-")
+    figures = [Column("N", "d"), Column("MeanRD", "+.3f"), *(Column(name, ".4f") for name in names)]
+    columns = [Column("dataset"), Column("model"), Column("target"), *figures, Column("mean margin", "+.4f")]
+    rows: list[tuple[Cell, ...]] = []
+    for one in audits:
+        dataset, model = one.fixed["dataset"][0], one.fixed["model"][0]
+        for group, of in one.table.items():
+            masses = [of.masses[name] for name in names]
+            rows.append((dataset, model, group, of.pairs, of.mean_rd, *masses, of.mean_margin))
+    return Body(columns, rows)
+
+
+def _score_rows(audits: Sequence[Audit]) -> Body:
+    scores = predict(audits)
+    columns = (Column("features"), Column("Pearson r", "+.3f"), Column("Spearman rho", "+.3f"))
+    rows: list[tuple[Cell, ...]] = [(name, score.pearson, score.spearman) for name, score in scores.items()]
+    return Body(columns, rows)
 
 
 def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
@@ -137,6 +166,21 @@ def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
         "boundary features": rows({**fixed, **boundary}),
         "boundary + token saliency": rows({**fixed, **boundary, **masses}),
     }
+
+
+def _clap(embedder: Embedder | Fused) -> Clap:
+    model = None if isinstance(embedder, Fused) else embedder.retriever
+    if not isinstance(model, Clap):
+        raise ModelError(f"{embedder.spec.id} is no CLAP of transformers: expected one: saliency needs its gradients")
+    return model
+
+
+def _masses(queries: Sequence[str], saliency: Sequence[Saliency]) -> dict[str, Floats]:
+    labels = [
+        [*(word.group for word in grouped(query)), *[SPECIAL] * len(one.special)]
+        for query, one in zip(queries, saliency, strict=True)
+    ]
+    return signed_masses([np.append(one.words, one.special) for one in saliency], labels, (*GROUPS, SPECIAL))
 
 
 def _choose(forms: Sequence[str], found: Reformulation, per_stratum: int, seed: int) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 class Fused:
     """What an ``Embedder`` is to one model, to a fusion of several."""
 
-    def __init__(self, spec: ModelSpec, means: Means) -> None:
-        self.spec, self.means = spec, means
-        self.parts = [embedder(part, means) for part in spec.parts]
+    def __init__(self, spec: ModelSpec, means: Means, parts: Sequence[Embedder | Fused]) -> None:
+        self.spec, self.means, self.parts = spec, means, parts
 
     @cached_property
     def identity(self) -> ModelIdentity:
@@ -44,6 +44,9 @@ class Fused:
         return fuse([part.sides(queries, candidates) for part in self.parts], str(self.spec.rule))
 
 
-def embedder(spec: ModelSpec, means: Means) -> Embedder | Fused:
-    """Whatever answers for ``spec``."""
-    return Fused(spec, means) if spec.kind == "fusion" else Embedder(spec, means)
+def embedder(spec: ModelSpec, means: Means, made: dict[str, Embedder | Fused]) -> Embedder | Fused:
+    """Whatever answers for ``spec``, from ``made`` (by id) where it is there: a part may be judged by itself too."""
+    if spec.id not in made:
+        parts = [embedder(part, means, made) for part in spec.parts]
+        made[spec.id] = Fused(spec, means, parts) if parts else Embedder(spec, means)
+    return made[spec.id]

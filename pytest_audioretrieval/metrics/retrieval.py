@@ -46,7 +46,7 @@ class Metric:
         bounds: least and greatest value a query can have; None where there is none.
         per_query: the values, from a ranking.
         statistic: what sums a run up, in ``value``.
-        form: the reformulation it is about, if it is about one.
+        form: the reformulation it is about, ``robustness.ALL`` where about all of them, None where about none.
     """
 
     name: str

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.retrieval import Floats, Ints
 
 
+#: As the ``form`` of a metric: it is about every form at once.
+ALL = "all"
+
+
 class FormLike(Protocol):
     """What one form does to Q queries, [Q] each."""
 
@@ -62,17 +66,17 @@ def tbmd(form: str) -> Metric:
 
 def worst_hit_rate(k: int) -> Metric:
     """``worst:R@k``: 1 where the target is among the first ``k`` in every form, else 0."""
-    return _metric(f"worst:R@{depth(k)}", True, (0.0, 1.0), partial(_worst_hits, k=k))
+    return _metric(f"worst:R@{depth(k)}", True, (0.0, 1.0), partial(_worst_hits, k=k), ALL)
 
 
 def worst_rank_loss() -> Metric:
     """``worst:rank_loss``: the largest ``rank_loss`` of a query's forms."""
-    return _metric("worst:rank_loss", False, (None, None), _worst_loss)
+    return _metric("worst:rank_loss", False, (None, None), _worst_loss, ALL)
 
 
 def rank_spread() -> Metric:
     """``spread:log2_rank``: log2 of a query's worst rank over its best among its forms; 0 where all rank alike."""
-    return _metric("spread:log2_rank", False, (0.0, None), _spread)
+    return _metric("spread:log2_rank", False, (0.0, None), _spread, ALL)
 
 
 def _metric(
@@ -86,18 +90,16 @@ def _metric(
 
 
 def _form(run: FormsLike, name: str) -> FormLike:
-    forms = getattr(run, "forms", {})
+    forms = _forms(run)
     if name not in forms:
-        raise SpecError(
-            f"form {name!r}: this run has {', '.join(forms) or 'no forms'}: ask in direction 'forms', by one of these"
-        )
-    return cast(FormLike, forms[name])
+        raise SpecError(f"no form {name!r} in this run: expected one of {', '.join(forms)}")
+    return forms[name]
 
 
-def _all(run: FormsLike) -> list[FormLike]:
+def _forms(run: FormsLike) -> Mapping[str, FormLike]:
     if not getattr(run, "forms", None):
         raise SpecError("this run has no forms: ask in direction 'forms'")
-    return list(run.forms.values())
+    return run.forms
 
 
 def _hits(run: FormsLike, form: str, k: int) -> Floats:
@@ -117,20 +119,20 @@ def _tbmd(run: FormsLike, form: str) -> Floats:
 def _worst_hits(run: FormsLike, k: int) -> Floats:
     import numpy as np
 
-    worst: Ints = np.max([form.rank for form in _all(run)], axis=0)
+    worst: Ints = np.max([form.rank for form in _forms(run).values()], axis=0)
     return (worst <= k).astype("float64")
 
 
 def _worst_loss(run: FormsLike) -> Floats:
     import numpy as np
 
-    return _log2_ratio(np.max([form.rank for form in _all(run)], axis=0), run.source_rank)
+    return _log2_ratio(np.max([form.rank for form in _forms(run).values()], axis=0), run.source_rank)
 
 
 def _spread(run: FormsLike) -> Floats:
     import numpy as np
 
-    ranks = [form.rank for form in _all(run)]
+    ranks = [form.rank for form in _forms(run).values()]
     return _log2_ratio(np.max(ranks, axis=0), np.min(ranks, axis=0))
 
 

@@ -48,7 +48,7 @@ def heading(finding: Finding) -> str:
 
 
 FORM_HEADINGS = (
-    "form", "R@5", "MeanRD", "95 % interval", "rank loss", "TAL", "HNP", "TBMD", "r(move,RD)", "r(TAL,RD)", "r(TBMD,RD)"
+    "form", "R@5", "MeanRD", "95 % interval", "rank loss", "TAL", "HNP", "TBMD", "r move", "r TAL", "r TBMD"
 )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def form_cells(row: FormRow) -> tuple[str, ...]:
     return (
         row.form,
         f"{row.hit_rate:.4f}",
-        f"{row.mean_rank_drop:+.3f}" + ("!" if row.heavy_tailed else ""),
+        f"{row.mean_rank_drop:+.2f}" + ("!" if row.heavy_tailed else ""),
         f"[{row.low:+.2f}, {row.high:+.2f}]",
         f"{row.rank_loss:+.3f}",
         f"{row.tal:+.4f}",
@@ -66,6 +66,11 @@ def form_cells(row: FormRow) -> tuple[str, ...]:
         f"{row.tbmd:+.4f}",
         *correlations,
     )
+
+
+def form_legend(rows: list[FormRow]) -> str:
+    """What the table of forms is compared with, and what its last columns are."""
+    return f"captions as they are: R@5 {rows[0].source_hit_rate:.4f}; r: correlation with the rank drop"
 
 
 HEAVY = "! heavy tail: no interval of this mean is to be trusted; judge by rank loss, log2(rank / source rank)"

@@ -20,7 +20,8 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
     """The screen of a failed claim."""
     lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
     lines += _figures(finding)
-    lines += ["", *(f"why: {cause}" for cause in finding.causes)] if finding.causes else []
+    if finding.causes:
+        lines += ["", f"why: {finding.causes[0]}", *(f"     {cause}" for cause in finding.causes[1:])]
     lines += _losers(finding)
     if finding.environment:
         lines += [

@@ -13,6 +13,7 @@ from pytest_audioretrieval.report.columns import (
     HEAVY,
     cells,
     form_cells,
+    form_legend,
     heading,
     verdict,
 )
@@ -33,9 +34,9 @@ def render(findings: list[Finding]) -> str:
     for title, group in groupby(findings, key=heading):
         lines += _forms(title, next(group).forms)
     for finding in findings:
-        lines += [f"- {_escape(cause)}" for cause in finding.causes]
         if finding.losers:
             lines += ["", f"### {_escape(finding.metric)} of {_escape(heading(finding))}", ""]
+            lines += [f"Why: {_escape(': '.join(finding.causes))}.", ""] if finding.causes else []
             lines += [_row(("query", "rank before", "rank now", "first now")), "| --- | --- | --- | --- |"]
             lines += [_row((q.shown, str(q.before), str(q.after), q.first)) for q in finding.losers]
     return "\n".join(lines) + "\n\n"
@@ -46,7 +47,7 @@ def _forms(title: str, rows: list[FormRow]) -> list[str]:
         return []
     table = [_row(FORM_HEADINGS), "|" + " --- |" * len(FORM_HEADINGS), *(_row(form_cells(row)) for row in rows)]
     heavy = ["", _escape(HEAVY)] if any(row.heavy_tailed for row in rows) else []
-    return ["", f"### Forms of {_escape(title)}", "", *table, *heavy]
+    return ["", f"### Forms of {_escape(title)}", "", _escape(form_legend(rows)), "", *table, *heavy]
 
 
 def _row(values: Sequence[str]) -> str:

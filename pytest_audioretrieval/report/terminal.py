@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from pytest_audioretrieval.report.columns import (
     HEAVY,
     cells,
     form_cells,
+    form_legend,
     heading,
     verdict,
 )
@@ -38,6 +38,8 @@ COLOURS = {
 }
 #: Columns that the heading of each run says once: model, dataset, direction.
 SAID = 3
+#: Wider than any table: what a terminal has no room for, it wraps, and figures cut short would be lost.
+WIDTH = 1000
 
 
 def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
@@ -50,7 +52,7 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         file=io.StringIO(),
         force_terminal=marked,
         no_color=not marked,
-        width=max(100, shutil.get_terminal_size().columns),
+        width=WIDTH,
         highlight=False,
         soft_wrap=True,
     )
@@ -61,7 +63,7 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
             console.print(f"  {note}", style="dim", markup=False)
         console.print(_table(findings))
         if findings[0].forms:
-            console.print(f"source queries: R@5 {findings[0].forms[0].source_hit_rate:.4f}", markup=False)
+            console.print(form_legend(findings[0].forms), markup=False)
             console.print(_forms(findings[0].forms))
     if any(row.heavy_tailed for finding in state.findings for row in finding.forms):
         console.print(HEAVY, markup=False)
@@ -77,7 +79,7 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
 def _table(findings: list[Finding]) -> Table:
     from rich.text import Text
 
-    table = _columns(HEADINGS[SAID:], left=("metric", "verdict"))
+    table = columns(HEADINGS[SAID:], left=("metric", "verdict"))
     for finding in findings:
         *values, last = cells(finding)[SAID:]
         table.add_row(*map(Text, values), Text(last, style=COLOURS.get(finding.verdict, "")))
@@ -87,13 +89,14 @@ def _table(findings: list[Finding]) -> Table:
 def _forms(rows: list[FormRow]) -> Table:
     from rich.text import Text
 
-    table = _columns(FORM_HEADINGS, left=("form",))
+    table = columns(FORM_HEADINGS, left=("form",))
     for row in rows:
         table.add_row(*map(Text, form_cells(row)))
     return table
 
 
-def _columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+def columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+    """An empty table, figures right and the columns ``left`` left."""
     from rich import box
     from rich.table import Table
 

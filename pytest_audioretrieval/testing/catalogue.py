@@ -125,7 +125,7 @@ def _bound(check: Check, metric: str) -> Check:
 
 
 def _words(check: Check) -> str:
-    return check.__name__.replace("_", "-")
+    return check.__name__.replace("_", "-").replace("hit-rate", "hit_rate")
 
 
 def extended(cases: st.SearchStrategy[Any], **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_audioretrieval import baselines
+from pytest_audioretrieval.session import RetrievalSession
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts
 
 STORED = "toys/t2a/toy%3AToy.json"
@@ -144,6 +147,23 @@ def test_a_full_disk_fails_the_test_and_leaves_the_old_baseline(project: Project
     assert counts(done) == {"failed": 3}
     assert "toy%3AToy.json was not written (File too large), what stood there before is intact" in done.stdout
     assert project.stored() == before
+
+
+def test_a_run_that_another_worker_writes_between_two_looks_is_not_judged(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.record()
+    path = project.path / "baselines" / STORED
+    content, look = path.read_bytes(), RetrievalSession.recorded_now
+    path.unlink()
+
+    def looked(session: RetrievalSession, path: Path) -> bool:
+        found = look(session, path)
+        path.write_bytes(content)
+        return found
+
+    monkeypatch.setattr(RetrievalSession, "recorded_now", looked)
+    assert counts(project.run("--retrieval-record", "new")) == {"recorded": 3}
 
 
 def test_record_and_baseline_exclude_each_other(project: Project) -> None:

@@ -95,11 +95,11 @@ CUTOFFS = {
     "recall-grows-with-k": over_k("recall"),
     "hit_rate-is-1-at-full-depth": off_by_one("hit_rate"),
     "recall-is-1-at-full-depth": off_by_one("recall"),
-    "hit-rate-is-0-or-1": changed("hit_rate", PLAIN.recall),
+    "hit_rate-is-0-or-1": changed("hit_rate", PLAIN.recall),
     "recall-counts-whole-candidates": over_k("recall"),
-    "hit-rate-is-1-where-recall-is-above-0": changed("hit_rate", lambda *task: PLAIN.recall(*task) == 1),
-    "hit-rate-is-recall-of-one-relevant": off_by_one("recall"),
-    "mrr-is-1-where-hit-rate-at-1-is": changed(
+    "hit_rate-is-1-where-recall-is-above-0": changed("hit_rate", lambda *task: PLAIN.recall(*task) == 1),
+    "hit_rate-is-recall-of-one-relevant": off_by_one("recall"),
+    "mrr-is-1-where-hit_rate-at-1-is": changed(
         "mrr", lambda s, r: PLAIN.mrr(s[:, ::-1], [s.shape[1] - 1 - np.array(p) for p in r])
     ),
 }

@@ -48,7 +48,7 @@ def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", 
     )
     first = tuple(asked.candidates_shown[i] for i in ranking.top[:, 0])  # type: ignore[index]
     notes = [f"{count} {what}" for what, count in dataset.notes.items()]
-    return Subject(run=with_means(run), shown=Shown(asked.shown, first), notes=notes)
+    return Subject(run=_with_means(run), shown=Shown(asked.shown, first), notes=notes)
 
 
 def _ranked(queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: Sequence[Sequence[int]]) -> Ranking:
@@ -88,7 +88,7 @@ def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...])
     )
 
 
-def with_means(run: Run) -> Run:
+def _with_means(run: Run) -> Run:
     import msgspec
 
     from pytest_audioretrieval.metrics import retrieval

@@ -1,0 +1,39 @@
+"""``python -m pytest_audioretrieval COMMAND``: what is asked of models outside of pytest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pytest_audioretrieval.cora import command as cora
+from pytest_audioretrieval.errors import RetrievalError
+
+#: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
+COMMANDS = (cora,)
+#: Exit code of an error that is told in one line.
+WRONG = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 2 after an error, which is one line on stderr."""
+    parser = _Parser(prog="python -m pytest_audioretrieval", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.register(commands)
+    parsed = parser.parse_args(arguments)
+    try:
+        return int(parsed.run(parsed))
+    except RetrievalError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return WRONG
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

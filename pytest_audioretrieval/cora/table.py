@@ -1,0 +1,83 @@
+"""A titled table of plain values, which says in one line where its analysis does not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, ParamSpec, TypeAlias
+
+from pytest_audioretrieval.cora.pairs import Pairs
+from pytest_audioretrieval.errors import DataError, RetrievalError
+
+Cell: TypeAlias = str | int | float | None
+P = ParamSpec("P")
+
+#: Endings of the columns that bound the one before them.
+LOW, HIGH = " low", " high"
+
+
+class Column(NamedTuple):
+    """A heading, and how its numbers read in print (a format of ``format()``)."""
+
+    name: str
+    format: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, one a column; None where there is no value.
+
+    Attributes:
+        title: what is shown, and which table of the paper it is.
+        columns: none where the analysis does not apply.
+        note: one line: what a reader must know, or why the analysis does not apply.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+class Body(NamedTuple):
+    """A table without its title."""
+
+    columns: Sequence[Column]
+    rows: Iterable[Sequence[Cell]]
+    note: str = ""
+
+
+def table(title: str, make: Callable[P, Body], *args: P.args, **keywords: P.kwargs) -> Table:
+    """What ``make`` returns under ``title``, or the line that says why it cannot be made.
+
+    ``make`` only analyses arrays: a model or a clip that fails is no reason for an analysis not to apply.
+    """
+    try:
+        columns, rows, note = make(*args, **keywords)
+    except RetrievalError as error:
+        return Table(title, (), (), f"does not apply: {error}")
+    return Table(title, tuple(columns), tuple(tuple(row) for row in rows), note)
+
+
+def bounded(name: str, form: str) -> tuple[Column, Column, Column]:
+    """A value and the ends of its 95 % interval."""
+    return Column(name, form), Column(name + LOW, form), Column(name + HIGH, form)
+
+
+def check_varies(pairs: Pairs, *labels: str) -> None:
+    """Raises: DataError: all pairs have the same label, so that there is nothing to compare."""
+    for label in labels:
+        levels = pairs.levels(label)
+        if len(levels) == 1:
+            raise DataError(f"all pairs are of one {label}, {levels[0]}")
+
+
+def single(pairs: Pairs, *labels: str) -> str:
+    """A note on the effects that these pairs cannot have."""
+    fixed = [f"one {label}, {levels[0]}" for label in labels if len(levels := pairs.levels(label)) == 1]
+    return f"no effect of: {'; '.join(fixed)}" if fixed else ""
+
+
+def joined(*notes: str) -> str:
+    """Notes in one line."""
+    return "; ".join(note for note in notes if note)
