@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.stats import compare
+
 ROOT = Path(__file__).resolve().parents[2]
 CELL = ["outcome", "clusters", "queries", "margin", "gain", "rho"]
 
@@ -54,6 +56,20 @@ def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     tally = simulation.run(cell, TRIALS)
     assert not report.beyond(cell, tally, TRIALS), tally
     assert tally.plain > tally.certified, "the plain percentile does no worse: not one of the hardest cells"
+
+
+def test_compare_which_sees_only_the_octaves_that_occur_keeps_to_the_limit():
+    """The grid gives ``rank`` all octaves of the pool; ``compare`` gets outcomes, here 0 but for those that moved."""
+    cell = Cell("rank", 50, "1", 0.03, 0.01, 0.0)
+    drawn = simulation.differences(cell, np.ones(50, dtype=np.int64), TRIALS, np.random.default_rng(0))
+    found = [
+        compare(
+            np.maximum(-d, 0), np.maximum(d, 0), range(50), margin=0.03, higher_is_better=False, resamples=1_000, seed=i
+        )
+        for i, d in enumerate(drawn)
+    ]
+    wrong = 100 * np.mean([c.changed > 0 and c.low > -0.03 for c in found])
+    assert 3 < wrong <= 8 + 3 * (8 * 92 / TRIALS) ** 0.5
 
 
 @pytest.mark.parametrize(
