@@ -11,7 +11,7 @@ gate: $(STAMP)
 	$(BIN)/pytest --model builtin/tiny-clap-fused
 
 test: $(STAMP)
-	$(BIN)/pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -22,10 +22,10 @@ __all__ = [
 
 
 def ranks(scores: Floats) -> Ints:
-    """All candidates are relevant here, and a worst one is added, because a ranking wants an irrelevant one."""
+    """A worst candidate is added, because a ranking wants an irrelevant one; which one is relevant does not matter."""
     queries, candidates = scores.shape
     padded = np.column_stack((scores, scores.min(axis=1)))
-    best_first = rank_scores(padded, [range(candidates)] * queries, top=candidates).top
+    best_first = rank_scores(padded, [[0]] * queries, top=candidates).top
     assert best_first is not None
     return 1 + np.argsort(best_first, axis=1)
 

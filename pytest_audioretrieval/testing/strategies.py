@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from operator import itemgetter
 from typing import Any, TypedDict
 
 import numpy as np
@@ -31,6 +30,7 @@ LATTICE = (0, 1, -1, 2, -2)
 seeds = st.integers(0, 2**16)
 pools = st.sampled_from((LARGE, HUGE))
 rarely = st.integers(0, RARITY - 1).map(lambda number: number == RARITY - 1)
+whole = st.integers(-1, 2)
 fractions = st.integers(-GRID, GRID).map(lambda number: number / GRID)
 #: Which of two rows an input keeps: both are always drawn, so that Hypothesis can do without either.
 picks = st.sampled_from(([0], [1], [0, 1]))
@@ -76,8 +76,8 @@ def score_matrices(draw: Draw, *, least_candidates: int = 1, untied: bool = Fals
     if draw(rarely):
         return _pool_scores(np.random.default_rng(draw(seeds)), (len(pick), draw(pools)), untied)
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
-    columns = draw(_columns(kind, least_candidates, untied))
-    return np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
+    scores = _scores(draw(_columns(kind, least_candidates)), pick)
+    return _spread(scores, kind) if untied else scores
 
 
 @st.composite
@@ -108,9 +108,10 @@ def ranking_tasks(draw: Draw, *, untied: bool = False) -> RankingTask:
         relevant = draw(relevance_sets(*scores.shape))
         return {"scores": scores, "relevant": relevant, "k": draw(st.integers(1, scores.shape[1] + 1))}
     kind = draw(st.sampled_from(("whole", "fractions") if untied else ("whole", "fractions", "constant")))
-    columns = draw(_columns(kind, 2, untied))
-    scores = np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
+    columns = draw(_columns(kind, 2))
+    scores = _scores(columns, pick)
     relevant = _relevant(draw(amounts), [[column[2 + query] for column in columns] for query in pick], 1)
+    scores = _spread(scores, kind) if untied else scores
     return {"scores": scores, "relevant": relevant, "k": draw(st.integers(1, len(columns) + 1))}
 
 
@@ -155,17 +156,25 @@ def reformulation_problems(draw: Draw) -> ReformulationProblem:
 
 
 @cache
-def _columns(kind: str, least: int, untied: bool) -> st.SearchStrategy[list[Any]]:
+def _columns(kind: str, least: int) -> st.SearchStrategy[list[Any]]:
     """Candidates, each with the scores that two queries give it and whether it is relevant to them, so that Hypothesis
     can leave out one as a whole.
 
     Made once per kind, because making a strategy takes longer than drawing from it.
     """
-    whole = st.integers(-20, 20) if untied else st.integers(-1, 2)
     score: st.SearchStrategy[Any] = {"whole": whole, "fractions": fractions, "constant": st.just(0.5)}[kind]
-    column = st.tuples(score, score, st.booleans(), st.booleans())
-    unique = (itemgetter(0), itemgetter(1)) if untied else None
-    return st.lists(column, min_size=least, max_size=6, unique_by=unique)
+    return st.lists(st.tuples(score, score, st.booleans(), st.booleans()), min_size=least, max_size=6)
+
+
+def _scores(columns: list[Any], pick: list[int]) -> Floats:
+    scores: Floats = np.array([column[:2] for column in columns], dtype=np.float64).T[pick]
+    return scores
+
+
+def _spread(scores: Floats, kind: str) -> Floats:
+    """The same order without ties: places from 0, or eighths around 0."""
+    places: Floats = np.argsort(np.argsort(scores, axis=1, kind="stable"), axis=1).astype(np.float64)
+    return places if kind == "whole" else (places - scores.shape[1] // 2) / 8
 
 
 def _pool_scores(seeded: np.random.Generator, shape: tuple[int, int], untied: bool) -> Floats:
