@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/bench_bootstrap.py
 
-Clotho's size (pinned-protocol.md): 1,045 clips with 5 captions each, 10,000 resamples.
+Clotho's size (pinned protocol): 1,045 clips with 5 captions each, 10,000 resamples.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/bench_ranking.py
 
-Sizes are those of Clotho's test split (pinned-protocol.md): 1,045 clips with 5 captions each, 512 dimensions.
+Sizes are those of Clotho's test split (pinned protocol): 1,045 clips with 5 captions each, 512 dimensions.
 """
 
 from __future__ import annotations

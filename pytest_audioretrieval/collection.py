@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,20 @@ def suite_module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
         return None
     module: pytest.Module = pytest.Module.from_parent(parent, path=path, nodeid=f"suites/{path.name}")
     return module
+
+
+def rests_on_target(metafunc: pytest.Metafunc) -> bool:
+    """Whether a test asks for a target, by itself or through a fixture.
+
+    Names such as ``dataset`` are common: what another ``pytest_generate_tests`` gives values to is no fixture of ours,
+    and pytest drops what that fixture would have asked for only after all hooks have run.
+    """
+    if "retrieval_target" not in metafunc.fixturenames:
+        return False
+    known = metafunc.definition._fixtureinfo
+    left = replace(known, names_closure=list(known.names_closure))
+    left.prune_dependency_tree()
+    return "retrieval_target" in left.names_closure
 
 
 def parametrize(metafunc: pytest.Metafunc, session: RetrievalSession) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.robustness import ALL
+from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +78,6 @@ def _row(
 
     from pytest_audioretrieval.stats.bootstrap import plain_interval
     from pytest_audioretrieval.stats.clusters import group
-    from pytest_audioretrieval.stats.paired import SEED
     from pytest_audioretrieval.stats.tails import heavy_tailed
 
     source = np.tile(run.columns.source_rank, forms)

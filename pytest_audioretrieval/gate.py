@@ -163,7 +163,7 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
 
 
 def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:
-    """Whether a value lies within the margin of a published one (seed: pinned-protocol.md, "Processor behavior")."""
+    """Whether a value lies within the margin of a published one (pinned protocol, "Processor behavior")."""
     metric = endpoint.metric
     value = metric.value(subject.run.columns)
     holds = abs(value - published) <= check_margin(endpoint.margin)

@@ -65,7 +65,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "retrieval_target" not in metafunc.fixturenames:
+    if not collection.rests_on_target(metafunc):
         return
     from pytest_audioretrieval.session import session_of
 

@@ -1,4 +1,8 @@
-"""All that decides how sound and text become vectors (seed: pinned-protocol.md, "Fixtures and protocol")."""
+"""All that decides how sound and text become vectors.
+
+"Pinned protocol", here and elsewhere, is "CLAP audio-text retrieval, pinned protocol" (b4ph/clap-retrieval-benchmark on
+the Hugging Face hub); this is its section "Fixtures and protocol".
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The seed of every draw (seed: pinned-protocol.md, "Fixtures and protocol"); alone, because every start reads it."""
+"""The seed of every draw (pinned protocol, "Fixtures and protocol"); alone, because every start reads it."""
 
 SEED = 20261028

@@ -76,6 +76,7 @@ class RetrievalSession:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings = settings.resolve(config)
+        self.protocol = protocol.named(self.settings["protocol"], protocol.parse_custom(self.settings.protocol_lines))
         self.track = Tracker(config)
         self.findings: list[Finding] = []
         #: Baselines written by this run, and whether they replaced one.
@@ -89,15 +90,10 @@ class RetrievalSession:
 
     def _check(self) -> None:
         """What is wrong on the command line or in the ini file ends pytest before anything is collected."""
-        assert self.protocol
         for text in (*self.settings["model"], *filter(None, [self.settings["baseline"]])):
             spec.parse(text)
         for name in self.settings["dataset"]:
             source(name, self.settings.base("dataset"))
-
-    @cached_property
-    def protocol(self) -> protocol.Protocol:
-        return protocol.named(self.settings["protocol"], protocol.parse_custom(self.settings.protocol_lines))
 
     @cached_property
     def shelf(self) -> Shelf:

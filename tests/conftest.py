@@ -1,4 +1,4 @@
-"""Fixtures that several rooms share."""
+"""Fixtures that several test packages share."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def written(folder: Path, content: str | dict[str, Any]) -> Path:
 
 
 def test_the_shipped_pins_hold_every_built_in_checkpoint_and_the_pinned_protocol() -> None:
-    """Seed pinned-protocol.md names the fused and unfused commits."""
+    """The pinned protocol names the fused and unfused commits."""
     pins = load_pins()
     assert {name for name in pins.models if name.startswith("builtin/")} >= {f"builtin/{n}" for n in builtin_names()}
     fused = pins.models["laion/clap-htsat-fused"]

@@ -9,7 +9,7 @@ from pytest_audioretrieval.protocol import NAMED, Protocol, named, parse_custom
 
 
 def test_short_clip_is_the_pinned_protocol() -> None:
-    """Seed pinned-protocol.md: 48 kHz mono, soxr, first 10 s, fp32, audio batch 1, text batch 64, seed 20261028."""
+    """The pinned protocol: 48 kHz mono, soxr, first 10 s, fp32, audio batch 1, text batch 64, seed 20261028."""
     p = NAMED["short-clip"]
     assert (p.sample_rate, p.window_samples, p.audio_batch, p.text_batch, p.seed) == (
         48_000,

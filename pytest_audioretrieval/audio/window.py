@@ -1,4 +1,4 @@
-"""From a recording to what a model is fed with: mono, one rate, windows (seed: pinned-protocol.md, "Fixtures")."""
+"""From a recording to what a model is fed with: mono, one rate, windows (pinned protocol, "Fixtures")."""
 
 from __future__ import annotations
 

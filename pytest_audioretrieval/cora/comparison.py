@@ -12,9 +12,9 @@ from pytest_audioretrieval.cora.marginals import HIT
 from pytest_audioretrieval.cora.pairs import Floats, Pairs
 from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, bounded, table
 from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, plain_means
 from pytest_audioretrieval.stats.clusters import group
-from pytest_audioretrieval.stats.paired import SEED
 
 
 @dataclass(frozen=True, slots=True)

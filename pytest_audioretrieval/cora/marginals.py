@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.cora.pairs import Labels, Pairs
 from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, bounded, check_varies, table
+from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import plain_interval
 from pytest_audioretrieval.stats.clusters import group
 from pytest_audioretrieval.stats.marginals import marginal, worsened_share
-from pytest_audioretrieval.stats.paired import SEED
 from pytest_audioretrieval.stats.tails import heavy_tailed
 
 _HEAVY = "heavy tail: no interval of that MeanRD is to be trusted; judge by rank loss, log2(rank / source rank)"

@@ -69,7 +69,7 @@ def load_folder(folder: Path) -> Dataset:
     """Read a dataset folder.
 
     Surrounding whitespace is stripped and a caption repeated within its clip is removed and counted
-    (seed: pinned-protocol.md, "Fixtures and protocol"). Every sound file is hashed, none is decoded.
+    (pinned protocol, "Fixtures and protocol"). Every sound file is hashed, none is decoded.
 
     Raises:
         DataError: anything that is not as described above, naming file and line.

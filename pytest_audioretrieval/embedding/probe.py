@@ -1,4 +1,4 @@
-"""Self-noise: the same clips embedded in other ways must keep their ranks (faults 1 to 12)."""
+"""Self-noise: the same clips embedded in other ways must keep their ranks (faults 1, 3, 4, 11 and 12)."""
 
 from __future__ import annotations
 

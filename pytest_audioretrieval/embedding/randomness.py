@@ -11,7 +11,7 @@ import numpy as np
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed python, numpy, torch and CUDA (seed: pinned-protocol.md, "Fixtures and protocol"); restore them after."""
+    """Seed python, numpy, torch and CUDA (pinned protocol, "Fixtures and protocol"); restore them after."""
     import torch
 
     python, numpy = random.getstate(), np.random.get_state()

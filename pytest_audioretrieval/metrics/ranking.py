@@ -65,7 +65,7 @@ def first_hit_rank(
 ) -> Ints:
     """Rank of the best relevant candidate by cosine, 1-based, equal scores in document order.
 
-    Seed: pinned-protocol.md, "Fixtures and protocol", Ranking.
+    Pinned protocol, "Fixtures and protocol", Ranking.
 
     Args:
         queries: unit vectors ``(Q, dims)``, float32 or float64.

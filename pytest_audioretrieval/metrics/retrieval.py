@@ -70,7 +70,7 @@ class Metric:
 
 
 def hit_rate(k: int) -> Metric:
-    """``R@k``: 1 where some relevant candidate is among the first ``k``, else 0 (pinned-protocol.md, "Results")."""
+    """``R@k``: 1 where some relevant candidate is among the first ``k``, else 0 (pinned protocol, "Results")."""
     return Metric(f"R@{depth(k)}", True, (0.0, 1.0), partial(_hits, k=k))
 
 

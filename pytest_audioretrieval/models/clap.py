@@ -6,23 +6,19 @@ text to the audio as well (faults 46 to 48, 50, 85).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapModel, logging
+from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapModel
 
 from pytest_audioretrieval.audio.decode import MAX_AMPLITUDE
 from pytest_audioretrieval.errors import AudioError, ModelError, one_line
 from pytest_audioretrieval.models.device import choose
+from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.protocol import Protocol
-
-Vectors = npt.NDArray[np.float32]
 
 #: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
 UNUSED_POSITIONS = 2
@@ -35,16 +31,20 @@ class Clap:
         folder: written by ``save_pretrained``; its files have been hashed by now.
         device: auto, cpu, cuda[:N] or mps.
 
+    Attributes:
+        model, tokenizer: of transformers, on ``device``, in eval mode.
+        text_limit: tokens that the model itself reads of a text.
+
     Raises:
         ModelError: the folder cannot be loaded, is no CLAP, or its parts do not belong together.
     """
 
     def __init__(self, folder: Path, *, device: str) -> None:
         self.device = choose(device)
-        self._model, self._tokenizer, self._extractor = _load(folder)
-        self._model.to(self.device)
-        positions = self._model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
-        self.text_limit: int = min(positions, self._tokenizer.model_max_length)
+        self.model, self.tokenizer, self._extractor = _load(folder)
+        self.model.to(self.device)
+        positions = self.model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
+        self.text_limit: int = min(positions, self.tokenizer.model_max_length)
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
         """Windows of at most 10 s each; under ``window="processor"`` whole clips. See ``Retriever``.
@@ -66,16 +66,16 @@ class Clap:
         if protocol.is_longer == "true_length":
             longer = [[len(window) > longest] for window in windows]
         flags = torch.as_tensor(longer, dtype=torch.bool).reshape(len(windows), 1)
-        with _float32():
-            output = self._model.get_audio_features(
+        with float32_inference():
+            output = self.model.get_audio_features(
                 input_features=self._checked(inputs["input_features"], len(windows)).to(self.device),
                 is_longer=flags.to(self.device),
             )
-        return _unit(output, len(windows))
+        return unit_rows(output, len(windows))
 
     def _checked(self, features: torch.Tensor, count: int) -> torch.Tensor:
         """Refuse log-mels that a stray processor setting has cropped or stacked otherwise (faults 47, 48, 85)."""
-        audio, front = self._model.config.audio_config, self._extractor
+        audio, front = self.model.config.audio_config, self._extractor
         frames = front.nb_max_samples // front.hop_length + 1
         expected = (count, 4 if audio.enable_fusion else 1, frames, audio.num_mel_bins)
         if tuple(features.shape) != expected:
@@ -87,23 +87,24 @@ class Clap:
 
     def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
         """Texts cut explicitly at the smallest of protocol, tokenizer and positions. See ``Retriever``."""
-        inputs = self._tokenizer(
-            list(texts), padding=True, truncation=True, max_length=self._cut(protocol), return_tensors="pt"
+        inputs = self.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self.token_limit(protocol), return_tensors="pt"
         )
-        with _float32():
-            output = self._model.get_text_features(
+        with float32_inference():
+            output = self.model.get_text_features(
                 input_ids=inputs["input_ids"].to(self.device), attention_mask=inputs["attention_mask"].to(self.device)
             )
-        return _unit(output, len(texts))
+        return unit_rows(output, len(texts))
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
         """How many texts lose tokens."""
-        limit = self._cut(protocol)
-        lengths = (len(ids) for ids in self._tokenizer(list(texts), truncation=False, verbose=False)["input_ids"])
+        limit = self.token_limit(protocol)
+        lengths = (len(ids) for ids in self.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"])
         return sum(length > limit for length in lengths)
 
-    def _cut(self, protocol: Protocol) -> int:
-        limit, special = min(protocol.max_text_tokens, self.text_limit), self._tokenizer.num_special_tokens_to_add()
+    def token_limit(self, protocol: Protocol) -> int:
+        """How many tokens of a text are read, special ones included; too few for a text is a ``ModelError``."""
+        limit, special = min(protocol.max_text_tokens, self.text_limit), self.tokenizer.num_special_tokens_to_add()
         if limit <= special:
             raise ModelError(
                 f"texts are cut to {limit} tokens, of which {special} are special: raise the protocol's max_text_tokens"
@@ -113,7 +114,7 @@ class Clap:
 
 def _load(folder: Path) -> tuple[Any, Any, Any]:
     try:
-        with _quiet():
+        with quiet_transformers():
             kind = ClapConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
             if kind != "clap":
                 raise ValueError(f"config.json says model_type {kind!r}, expected 'clap'")
@@ -132,37 +133,6 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
         raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
     _check_parts(folder, model.config, tokenizer, extractor)
     return model.float().eval(), tokenizer, extractor
-
-
-@contextmanager
-def _float32() -> Iterator[None]:
-    """Inference without TF32, which rounds to 10 bits on recent GPUs, and by the same kernels each time."""
-    precision = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        with (
-            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
-            torch.inference_mode(),
-        ):
-            yield
-    finally:
-        torch.set_float32_matmul_precision(precision)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No bars, reports and hints of transformers: what matters of them is raised."""
-    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:
@@ -208,17 +178,3 @@ def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol)
 def _shape(window: object) -> str:
     shape, dtype = getattr(window, "shape", None), getattr(window, "dtype", None)
     return f"{type(window).__name__} {dtype} {tuple(shape) if shape is not None else ''}".strip()
-
-
-def _unit(output: Any, count: int) -> Vectors:
-    """L2-normalised float32 rows of ``get_*_features``: it returns a tensor before transformers 5, an output after."""
-    pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
-    vectors: Vectors = pooled.float().cpu().numpy()
-    if vectors.shape[0] != count or vectors.ndim != 2:
-        raise ModelError(f"model returned {vectors.shape} for {count} inputs, expected one vector each")
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.isfinite(norms).all() or not norms.all():
-        row = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))[0])
-        raise ModelError(f"input {row} of the batch has a vector that is zero or not finite: check weights and input")
-    unit: Vectors = vectors / norms
-    return unit

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import torch
 
 from pytest_audioretrieval.errors import DataError, ModelError
-from pytest_audioretrieval.models.clap import Clap, _float32
+from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.models.inference import float32_inference
 from pytest_audioretrieval.protocol import Protocol
 
 #: Queries a backward pass.
@@ -69,7 +70,7 @@ def boundary_saliency(
     empty = next((query for query, words in zip(queries, spans, strict=True) if not words), None)
     if empty is not None:
         raise DataError(f"query {empty[:60]!r} has no word; expected one at least; leave it out and count it")
-    if not model._tokenizer.is_fast:
+    if not model.tokenizer.is_fast:
         raise ModelError("this model's tokenizer gives no offsets, expected a fast one: save its tokenizer.json too")
     towards = target.astype(np.float64) - hard_negative.astype(np.float64)
     found: list[Saliency] = []
@@ -82,11 +83,11 @@ def boundary_saliency(
 def _batch(
     model: Clap, queries: Sequence[str], spans: Sequence[Spans], towards: Floats, protocol: Protocol
 ) -> Iterator[Saliency]:
-    inputs = model._tokenizer(
+    inputs = model.tokenizer(
         list(queries),
         padding=True,
         truncation=True,
-        max_length=model._cut(protocol),
+        max_length=model.token_limit(protocol),
         return_offsets_mapping=True,
         return_special_tokens_mask=True,
         return_tensors="pt",
@@ -104,9 +105,9 @@ def _batch(
 
 def _gradient_times_input(model: Clap, inputs: Any, towards: Floats) -> tuple[Floats, Floats]:
     """Margins [B] and saliency [B, T]; queries of a batch do not touch each other, so one backward pass serves all."""
-    # Gradients inside _float32, which is for inference.
-    with _float32(), torch.inference_mode(False), _embeddings(model) as looked_up:
-        output = model._model.get_text_features(
+    # Gradients inside float32_inference, which is for inference.
+    with float32_inference(), torch.inference_mode(False), _embeddings(model) as looked_up:
+        output = model.model.get_text_features(
             input_ids=inputs["input_ids"].to(model.device), attention_mask=inputs["attention_mask"].to(model.device)
         )
         pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
@@ -126,7 +127,7 @@ def _embeddings(model: Clap) -> Iterator[list[torch.Tensor]]:
         looked_up.append(output.detach().requires_grad_())
         return looked_up[-1]
 
-    handle = model._model.text_model.get_input_embeddings().register_forward_hook(keep)
+    handle = model.model.text_model.get_input_embeddings().register_forward_hook(keep)
     try:
         yield looked_up
     finally:

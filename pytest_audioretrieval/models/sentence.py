@@ -13,8 +13,8 @@ import numpy.typing as npt
 from transformers import AutoModel, AutoTokenizer
 
 from pytest_audioretrieval.errors import ModelError, PinError, one_line
-from pytest_audioretrieval.models.clap import _float32, _quiet, _unit
 from pytest_audioretrieval.models.device import choose
+from pytest_audioretrieval.models.inference import float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.pins import sha256_of
 
 #: Distribution that carries sentence-transformers/all-MiniLM-L6-v2, and the package inside. Its own dependency,
@@ -89,15 +89,15 @@ class SentenceEncoder:
         inputs = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self.text_limit, return_tensors="pt"
         ).to(self.device)
-        with _float32():
+        with float32_inference():
             tokens = self._model(**inputs).last_hidden_state
             mask = inputs["attention_mask"].unsqueeze(2).to(tokens.dtype)
-            return _unit((tokens * mask).sum(dim=1) / mask.sum(dim=1), len(texts))
+            return unit_rows((tokens * mask).sum(dim=1) / mask.sum(dim=1), len(texts))
 
 
 def _load(folder: Path) -> tuple[Any, Any]:
     try:
-        with _quiet():
+        with quiet_transformers():
             model, report = AutoModel.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )

@@ -61,6 +61,8 @@ class Collector:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.state.config.getoption("collectonly"):
             return
+        if not self._received and not any(self.state.settings[option] for option in ("json", "markdown")):
+            return
         # In the order of collection, whichever xdist worker came first.
         received = sorted(self._received, key=lambda pair: pair[0])
         self.state.findings = corrected([finding for _, finding in received])

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import column, labels, numbers, same_length
-from pytest_audioretrieval.stats.paired import CONFIDENCE, SEED, check_settings
+from pytest_audioretrieval.stats.paired import CONFIDENCE, check_settings
 
 Method = Literal["pearson", "spearman"]
 

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: Resamples of the plain percentile interval (pinned-protocol.md, "Results").
+#: Resamples of the plain percentile interval (pinned protocol, "Results").
 PLAIN_RESAMPLES = 2_000
 #: Weights drawn at a time: enough for a fast matrix product, little enough to stay in cache.
 _BLOCK = 1 << 18
@@ -126,7 +126,7 @@ def plain_means(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Float
 
 
 def plain_interval(sums: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Two-sided 95 % percentile interval [E] of 2,000 resamples (pinned-protocol.md, "Results").
+    """Two-sided 95 % percentile interval [E] of 2,000 resamples (pinned protocol, "Results").
 
     Printed beside the bounds and never judged by: see the module's text.
     """

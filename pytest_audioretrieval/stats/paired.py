@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import Bounds, Floats, bounds, plain_interval, resample
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.multiplicity import holm
 from pytest_audioretrieval.stats.verdict import Comparison
 
-CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 20261028
+CONFIDENCE, RESAMPLES = 0.95, 10_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ class Comparison:
         new_value, baseline_value: means over the queries, in the metric's own unit and sign.
         difference: mean difference per query.
         low, high: one-sided bounds at ``confidence`` each; together a two-sided ``2 * confidence - 1`` interval.
-        plain_low, plain_high: the plain two-sided 95 % percentile interval (pinned-protocol.md), only printed.
+        plain_low, plain_high: the plain two-sided 95 % percentile interval (pinned protocol), only printed.
         margin: the loss that would still be accepted.
         clusters, queries, changed: how many; ``changed`` counts queries whose outcome differs.
         p_regressed: bootstrap p-value of "no loss"; at most 1 - ``confidence`` exactly where ``high`` < 0.

@@ -80,7 +80,7 @@ def test_available_cases_keep_the_other_four_forms(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [jsonl, as_csv])
 def test_a_row_becomes_an_item(tmp_path: Path, write: object) -> None:
-    """Facts on real data, 2 and 3: ids begin with '-', captions hold commas; full stops do not split (fault 52)."""
+    """Ids begin with '-', captions hold commas; full stops do not split (fault 52)."""
     row = {**ROW, "caption": " Ein Hund, „Wau“. It barks. ", "command": "Find it. Now."}
     path = tmp_path / ("q.jsonl" if write is jsonl else "q.csv")
     made = load_cora(write(path, [row]))  # type: ignore[operator]

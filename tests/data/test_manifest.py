@@ -49,7 +49,7 @@ def test_reads_clips_and_captions(tmp_path: Path) -> None:
 
 
 def test_strips_and_counts_repeats_within_a_clip(tmp_path: Path) -> None:
-    """Seed pinned-protocol.md: whitespace stripped, duplicates within a clip removed; here also counted."""
+    """The pinned protocol: whitespace stripped, duplicates within a clip removed; here also counted."""
     made = load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [" rain ", "rain", "wind"]}]))
     assert [c.text for c in made.captions] == ["rain", "wind"]
     assert made.notes == {"captions repeated within a clip, removed": 1}
@@ -84,7 +84,7 @@ def test_a_caption_of_ten_thousand_words_is_kept(tmp_path: Path) -> None:
 
 
 def test_ids_that_begin_with_a_dash_and_hold_odd_characters(tmp_path: Path) -> None:
-    """Facts on real data 2 and 3: YouTube ids begin with '-', Clotho names hold commas and apostrophes."""
+    """YouTube ids begin with '-', Clotho names hold commas and apostrophes."""
     name = "-cleaning window, glass squeak (it's).wav"
     made = load_folder(make(tmp_path / "d", [{"audio": name, "captions": ["x"]}], files=(name,)))
     assert made.clips[0].id == name

@@ -84,7 +84,7 @@ def test_a_form_that_the_set_has_not_is_refused() -> None:
 
 
 def test_clips_with_the_very_same_source_are_also_relevant_and_counted() -> None:
-    """Facts on real data, 1: 'a woman speaking' belongs to 11 AudioCaps clips. An excluded item's clip counts too."""
+    """'a woman speaking' belongs to 11 AudioCaps clips. An excluded item's clip counts too."""
     lost = item("c", "rain", indirect="")
     made = collect("s", [item("a", "rain"), item("b", "Rain"), lost, item("d", "rain", command="command a")])
     assert {i.id: i.also_relevant for i in made.items} == {"a": ("c", "d"), "b": (), "d": ("a", "c")}
@@ -106,7 +106,7 @@ def test_positions_put_the_target_first() -> None:
 
 
 def test_ids_that_do_not_match_are_an_error_that_shows_both_sides() -> None:
-    """Facts on real data, 2: a silent inner join on 'Santa Motor' and 'Santa Motor.wav' loses every query."""
+    """A silent inner join on 'Santa Motor' and 'Santa Motor.wav' loses every query."""
     made = collect("s", [item("Santa Motor"), item("b", indirect=""), item("c")])
     with pytest.raises(DataError) as caught:
         positions(made, ["Santa Motor.wav", "c", "d", "e", "f"])

@@ -15,8 +15,8 @@ import torch
 from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel, ClapProcessor
 
 from pytest_audioretrieval.errors import AudioError, ModelError
-from pytest_audioretrieval.models import clap
 from pytest_audioretrieval.models.clap import Clap
+from pytest_audioretrieval.models.inference import unit_rows
 from pytest_audioretrieval.protocol import NAMED
 from pytest_audioretrieval.spec import BUILTIN
 
@@ -49,14 +49,14 @@ def unfused(tiny_clap_unfused: Path) -> Clap:
 def flags(fused: Clap, monkeypatch: pytest.MonkeyPatch) -> list[list[bool]]:
     """The ``is_longer`` of each forward pass."""
     seen: list[list[bool]] = []
-    forward = fused._model.get_audio_features
+    forward = fused.model.get_audio_features
 
     def spy(*, input_features: torch.Tensor, is_longer: torch.Tensor) -> Any:
         assert is_longer.shape == (len(input_features), 1)
         seen.append(is_longer[:, 0].tolist())
         return forward(input_features=input_features, is_longer=is_longer)
 
-    monkeypatch.setattr(fused._model, "get_audio_features", spy)
+    monkeypatch.setattr(fused.model, "get_audio_features", spy)
     return seen
 
 
@@ -80,10 +80,10 @@ def test_vectors_are_those_of_the_models_own_joint_forward(
 
 
 def test_the_model_is_in_eval_mode_and_float32(fused: Clap, copy: Path) -> None:
-    assert not any(part.training for part in fused._model.modules())
+    assert not any(part.training for part in fused.model.modules())
     ClapModel.from_pretrained(copy).half().save_pretrained(copy)
     halved = Clap(copy, device="cpu")
-    assert {p.dtype for p in halved._model.parameters()} == {torch.float32}
+    assert {p.dtype for p in halved.model.parameters()} == {torch.float32}
     # As float16 keeps 11 bits, the same model to within a percent, yet not the same bits.
     cosine = np.sum(halved.embed_audio(tones(2), SHORT) * fused.embed_audio(tones(2), SHORT), axis=1)
     assert ((cosine > 0.999) & (cosine < 1.0 + 1e-6)).all()
@@ -229,9 +229,9 @@ def test_settings_of_the_text_never_reach_the_audio(
     )["input_features"]
     assert leaked.shape != plain.shape or not torch.equal(leaked, plain)
     seen: list[torch.Tensor] = []
-    forward = fused._model.get_audio_features
+    forward = fused.model.get_audio_features
     monkeypatch.setattr(
-        fused._model, "get_audio_features", lambda **given: (seen.append(given["input_features"]), forward(**given))[1]
+        fused.model, "get_audio_features", lambda **given: (seen.append(given["input_features"]), forward(**given))[1]
     )
     fused.embed_audio([clip], SHORT)
     assert torch.equal(seen[0], plain)
@@ -281,14 +281,14 @@ def test_features_are_unwrapped_by_type() -> None:
     rows = torch.tensor([[3.0, 4.0], [0.0, -2.0]])
     expected = [[0.6, 0.8], [0.0, -1.0]]
     for output in (rows, SimpleNamespace(pooler_output=rows, last_hidden_state=torch.zeros(2, 5, 2))):
-        np.testing.assert_allclose(clap._unit(output, 2), expected, rtol=1e-6)
+        np.testing.assert_allclose(unit_rows(output, 2), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("bad", [0.0, float("nan"), float("inf")])
 def test_a_vector_that_is_none_is_refused(bad: float) -> None:
     with pytest.raises(ModelError, match="input 1 of the batch has a vector that is zero or not finite"):
-        clap._unit(torch.tensor([[1.0, 0.0], [bad, 0.0]]), 2)
+        unit_rows(torch.tensor([[1.0, 0.0], [bad, 0.0]]), 2)
     with pytest.raises(ModelError, match=r"model returned \(2, 1, 1\) for 2 inputs"):
-        clap._unit(torch.ones(2, 1, 1), 2)
+        unit_rows(torch.ones(2, 1, 1), 2)
     with pytest.raises(ModelError, match=r"model returned \(2, 1\) for 3 inputs"):
-        clap._unit(torch.ones(2, 1), 3)
+        unit_rows(torch.ones(2, 1), 3)

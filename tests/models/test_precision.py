@@ -32,14 +32,14 @@ def test_inference_is_exact_and_repeatable_whatever_the_user_set(
     seen = []
 
     def note(name: str) -> None:
-        real = getattr(model._model, name)
+        real = getattr(model.model, name)
 
         def call(**inputs: Any) -> Any:
             cudnn = torch.backends.cudnn
             seen.append((torch.get_float32_matmul_precision(), cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32))
             return real(**inputs)
 
-        monkeypatch.setattr(model._model, name, call)
+        monkeypatch.setattr(model.model, name, call)
 
     note("get_audio_features")
     note("get_text_features")

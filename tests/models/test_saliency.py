@@ -40,7 +40,7 @@ TARGET, RIVAL = units(3, 0), units(3, 1)
 def double(tiny_clap: Path) -> Iterator[Clap]:
     """In float64 throughout, so that finite differences mean something: its attention rounds weights to float32."""
     model, softmax = Clap(tiny_clap, device="cpu"), torch.softmax
-    model._model.double()
+    model.model.double()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("torch.nn.functional.softmax", lambda scores, dim, dtype=None: softmax(scores, dim))
         yield model
@@ -53,8 +53,8 @@ def audit(model: Clap, queries: list[str] = QUERIES, **changed: Any) -> list[Sal
 
 def margin(model: Clap, query: str, change: npt.NDArray[np.float64] | float, row: int) -> float:
     """M of one query whose token embeddings [T, H] are changed: fed in as vectors, normalised by hand."""
-    clap = model._model
-    ids = model._tokenizer(query, return_tensors="pt")["input_ids"]
+    clap = model.model
+    ids = model.tokenizer(query, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
         looked_up = clap.text_model.get_input_embeddings()(ids)
         changed = looked_up + torch.as_tensor(change, dtype=looked_up.dtype)
@@ -63,8 +63,8 @@ def margin(model: Clap, query: str, change: npt.NDArray[np.float64] | float, row
 
 
 def embeddings(model: Clap, query: str) -> npt.NDArray[np.float64]:
-    ids = model._tokenizer(query)["input_ids"]
-    table: npt.NDArray[np.float64] = model._model.text_model.get_input_embeddings().weight.detach().numpy()[ids]
+    ids = model.tokenizer(query)["input_ids"]
+    table: npt.NDArray[np.float64] = model.model.text_model.get_input_embeddings().weight.detach().numpy()[ids]
     return table
 
 
@@ -105,7 +105,7 @@ def test_the_margin_is_that_of_the_models_own_vectors(tiny_clap: Path) -> None:
     expected = (vectors * (TARGET - RIVAL)).sum(axis=1)
     np.testing.assert_allclose([s.margin for s in audit(model)], expected, atol=1e-6)
     assert model.embed_text(QUERIES, SHORT).tobytes() == vectors.tobytes()
-    assert not model._model.text_model.get_input_embeddings()._forward_hooks
+    assert not model.model.text_model.get_input_embeddings()._forward_hooks
 
 
 def test_exchanging_target_and_rival_turns_every_sign(double: Clap) -> None:
@@ -143,6 +143,6 @@ def test_refusals(double: Clap) -> None:
         audit(double, spans=spans(QUERIES)[:2])
     with pytest.raises(DataError, match="query ' ' has no word; expected one at least"):
         audit(double, [" ", "a", "b"])
-    slow = SimpleNamespace(_tokenizer=SimpleNamespace(is_fast=False))
+    slow = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False))
     with pytest.raises(ModelError, match="tokenizer gives no offsets, expected a fast one"):
         audit(slow)  # type: ignore[arg-type]

@@ -43,6 +43,19 @@ def test_order_is_that_of_the_options_and_always_the_same(project: Project) -> N
     assert plain == runs
 
 
+@pytest.mark.parametrize("name", ["dataset", "audio", "retriever"])
+@pytest.mark.parametrize("by", ["hook", "mark"])
+def test_a_test_that_gives_our_names_values_of_its_own_is_left_alone(project: Project, name: str, by: str) -> None:
+    """A project that has the plugin installed and does not use it keeps its tests and their ids."""
+    if by == "hook":
+        code = "def pytest_generate_tests(metafunc): metafunc.parametrize('{0}', ['a', 'b'])\ndef test_own({0}): ..."
+    else:
+        code = "import pytest\n@pytest.mark.parametrize('{0}', ['a', 'b'])\ndef test_own({0}): ..."
+    project.pytester.makepyfile(test_own=code.format(name))
+    args = ("--collect-only", "-q", "--model", "a/b", "--model", "c/d", "test_own.py")
+    assert ids(project.run(*args)) == ["test_own.py::test_own[a]", "test_own.py::test_own[b]"]
+
+
 def test_a_node_id_selects_its_case(project: Project) -> None:
     project.record()
     assert counts(project.run("test_toys.py::test_not_inferior[R@5-toy:Toy-toys-t2a]")) == {"passed": 1}

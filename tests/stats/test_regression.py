@@ -195,8 +195,8 @@ def test_importing_the_analyses_imports_neither_scikit_learn_nor_scipy():
 
 
 def test_every_public_name_is_there():
-    import pytest_audioretrieval.stats as room
+    from pytest_audioretrieval import stats
 
-    assert all(callable(getattr(room, name)) for name in room.__all__)
+    assert all(callable(getattr(stats, name)) for name in stats.__all__)
     with pytest.raises(AttributeError, match="no attribute 'median'"):
-        _ = room.median
+        _ = stats.median

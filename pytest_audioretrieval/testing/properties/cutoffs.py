@@ -12,7 +12,7 @@ from pytest_audioretrieval.testing.strategies import ranking_tasks
 
 PROPERTIES = Catalogue()
 CUTOFFS = ("hit_rate", "recall")
-HITS = "pinned-protocol.md, Results: some relevant result in the first k"
+HITS = "pinned protocol, Results: some relevant result in the first k"
 
 tasks = ranking_tasks()
 

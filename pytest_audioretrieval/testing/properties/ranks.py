@@ -94,7 +94,7 @@ def _bounds(queries: Vectors, candidates: Vectors, relevant: Relevant) -> tuple[
     return np.array(low), np.array(high)
 
 
-@PROPERTIES.state("pinned-protocol.md, Ranking: cosine", "first_hit_rank", cases=vector_tasks())
+@PROPERTIES.state("pinned protocol, Ranking: cosine", "first_hit_rank", cases=vector_tasks())
 def first_hit_rank_counts_the_closer_candidates(implementation: Implementation, **task: Any) -> None:
     expect_between("first_hit_rank", _first(implementation, **task), *_bounds(**task))
 

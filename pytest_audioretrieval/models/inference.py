@@ -1,0 +1,69 @@
+"""What every model of transformers is loaded and run with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from transformers import logging
+
+from pytest_audioretrieval.errors import ModelError
+
+Vectors = npt.NDArray[np.float32]
+
+
+@contextmanager
+def float32_inference() -> Iterator[None]:
+    """Inference without TF32, which rounds to 10 bits on recent GPUs, and by the same kernels each time."""
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with (
+            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
+            torch.inference_mode(),
+        ):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No bars, reports and hints of transformers: what matters of them is raised."""
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def unit_rows(output: Any, count: int) -> Vectors:
+    """The rows of ``output``, L2-normalised, float32 [count, D].
+
+    Args:
+        output: a tensor, or what ``get_*_features`` returns since transformers 5, an object with ``pooler_output``.
+
+    Raises:
+        ModelError: not one row an input, or a row that is zero or not finite.
+    """
+    pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
+    vectors: Vectors = pooled.float().cpu().numpy()
+    if vectors.shape[0] != count or vectors.ndim != 2:
+        raise ModelError(f"model returned {vectors.shape} for {count} inputs, expected one vector each")
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(norms).all() or not norms.all():
+        row = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))[0])
+        raise ModelError(f"input {row} of the batch has a vector that is zero or not finite: check weights and input")
+    unit: Vectors = vectors / norms
+    return unit
