@@ -142,6 +142,7 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         subject.run.queries.cluster,
         margin=check_margin(endpoint.margin),
         higher_is_better=metric.higher_is_better,
+        bounds=_limits(metric, subject.run),
         **level._asdict(),
     )
     gained = new - old if metric.higher_is_better else old - new
@@ -160,6 +161,11 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         source=where,
         **_numbers(result, claim),
     )
+
+
+def _limits(metric: Metric, run: Run) -> tuple[float, float] | None:
+    # Of texts, the pool of the other direction, a run knows no number.
+    return None if run.direction == "a2t" else metric.limits(run.dataset.clips)
 
 
 def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import log2
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_audioretrieval.errors import DataError, SpecError
@@ -47,6 +48,7 @@ class Metric:
         per_query: the values, from a ranking.
         statistic: what sums a run up, in ``value``.
         form: the reformulation it is about, ``robustness.ALL`` where about all of them, None where about none.
+        octaves: of a logarithm of ranks, its least and greatest value over log2 of the pool's size.
     """
 
     name: str
@@ -55,12 +57,20 @@ class Metric:
     per_query: Callable[[RankingLike], Floats] = field(repr=False)
     statistic: Literal["mean", "median"] = "mean"
     form: str | None = None
+    octaves: tuple[int, int] | None = None
 
     def __call__(self, ranking: RankingLike) -> Floats:
         return self.per_query(ranking)
 
     def __str__(self) -> str:
         return self.name
+
+    def limits(self, pool: int) -> tuple[float, float] | None:
+        """Least and greatest value that ``pool`` candidates allow, where the values seen may not show them."""
+        if self.octaves is None:
+            return None
+        least, greatest = self.octaves
+        return least * log2(pool), greatest * log2(pool)
 
     def value(self, ranking: RankingLike) -> float:
         """The mean, or median, over the queries."""
@@ -111,7 +121,7 @@ def median_rank() -> Metric:
 
 def log2_rank() -> Metric:
     """``log2_rank``: binary logarithm of the first hit's rank, so that 1 to 2 weighs as much as 512 to 1,024."""
-    return Metric("log2_rank", False, (0.0, None), _log2_rank)
+    return Metric("log2_rank", False, (0.0, None), _log2_rank, octaves=(0, 1))
 
 
 def depth(k: int) -> int:

@@ -56,7 +56,7 @@ def form_hit_rate(form: str, k: int) -> Metric:
 
 def rank_loss(form: str) -> Metric:
     """``FORM:rank_loss``: log2(rank / source rank); 1 where the target stands twice as far down as under the source."""
-    return _metric(f"{form}:rank_loss", False, (None, None), partial(_loss, form=form), form)
+    return _metric(f"{form}:rank_loss", False, (None, None), partial(_loss, form=form), form, (-1, 1))
 
 
 def tbmd(form: str) -> Metric:
@@ -71,12 +71,12 @@ def worst_hit_rate(k: int) -> Metric:
 
 def worst_rank_loss() -> Metric:
     """``worst:rank_loss``: the largest ``rank_loss`` of a query's forms."""
-    return _metric("worst:rank_loss", False, (None, None), _worst_loss, ALL)
+    return _metric("worst:rank_loss", False, (None, None), _worst_loss, ALL, (-1, 1))
 
 
 def rank_spread() -> Metric:
     """``spread:log2_rank``: log2 of a query's worst rank over its best among its forms; 0 where all rank alike."""
-    return _metric("spread:log2_rank", False, (0.0, None), _spread, ALL)
+    return _metric("spread:log2_rank", False, (0.0, None), _spread, ALL, (0, 1))
 
 
 def _metric(
@@ -85,8 +85,11 @@ def _metric(
     bounds: tuple[float | None, float | None],
     per_query: Callable[[FormsLike], Floats],
     form: str | None = None,
+    octaves: tuple[int, int] | None = None,
 ) -> Metric:
-    return Metric(name, higher_is_better, bounds, cast("Callable[[RankingLike], Floats]", per_query), form=form)
+    return Metric(
+        name, higher_is_better, bounds, cast("Callable[[RankingLike], Floats]", per_query), form=form, octaves=octaves
+    )
 
 
 def _form(run: FormsLike, name: str) -> FormLike:

@@ -21,13 +21,17 @@ CONFIDENCE, RESAMPLES = 0.95, 10_000
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """One metric of two runs: per-query outcomes ``new`` and ``baseline`` [Q] and the loss that would be accepted."""
+    """One metric of two runs: per-query outcomes ``new`` and ``baseline`` [Q] and the loss that would be accepted.
+
+    ``bounds`` are the least and greatest outcome there can be, where the outcomes at hand may not show them.
+    """
 
     name: str
     new: npt.ArrayLike
     baseline: npt.ArrayLike
     margin: float
     higher_is_better: bool = True
+    bounds: tuple[float, float] | None = None
 
 
 def compare(
@@ -37,6 +41,7 @@ def compare(
     *,
     margin: float,
     higher_is_better: bool = True,
+    bounds: tuple[float, float] | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -47,6 +52,7 @@ def compare(
         new, baseline: [Q], outcomes per query in the metric's own unit.
         cluster: [Q] labels, any hashable: the clip each query is about. Clusters are resampled, never queries.
         margin: above 0, in the metric's unit.
+        bounds: least and greatest outcome there can be; by default those at hand, and 0.
         confidence: of each one-sided bound, in (0.5, 1).
         resamples: at least 100; the bounds' own noise shrinks with their square root.
         seed: of a generator of its own; global random state is neither read nor changed.
@@ -54,7 +60,7 @@ def compare(
     Raises:
         SpecError: an argument out of range. DataError: outcomes or labels that cannot be compared.
     """
-    endpoint = Endpoint("", new, baseline, margin, higher_is_better)
+    endpoint = Endpoint("", new, baseline, margin, higher_is_better, bounds)
     return compare_jointly([endpoint], cluster, confidence=confidence, resamples=resamples, seed=seed)[0]
 
 
@@ -77,7 +83,7 @@ def compare_jointly(
     clusters = _clusters(cluster, [len(new) for new, _ in pairs])
     signed = [new - old if e.higher_is_better else old - new for e, (new, old) in zip(endpoints, pairs, strict=True)]
     sums = np.stack([clusters.sums(difference) for difference in signed])
-    span = np.array([max(0.0, new.max(), old.max()) - min(0.0, new.min(), old.min()) for new, old in pairs])
+    span = np.array([_span(endpoint, *pair) for endpoint, pair in zip(endpoints, pairs, strict=True)])
     drawn = resample(sums, clusters.sizes, resamples, seed)
     found = bounds(drawn, sums, clusters.sizes, span, confidence)
     plain = plain_interval(sums, clusters.sizes, seed)
@@ -86,6 +92,12 @@ def compare_jointly(
         _comparison(endpoint, pair, difference, clusters, confidence, _Figures(i, found, plain, adjusted))
         for i, (endpoint, pair, difference) in enumerate(zip(endpoints, pairs, signed, strict=True))
     ]
+
+
+def _span(endpoint: Endpoint, new: Floats, baseline: Floats) -> float:
+    """Width of the range that outcomes may take; what was seen is never outside of it."""
+    least, greatest = endpoint.bounds or (0.0, 0.0)
+    return float(max(greatest, new.max(), baseline.max()) - min(least, new.min(), baseline.min()))
 
 
 @dataclass(frozen=True, eq=False)

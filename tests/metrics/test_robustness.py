@@ -16,6 +16,7 @@ from pytest_audioretrieval.metrics import (
     Metric,
     form_hit_rate,
     hit_rate,
+    log2_rank,
     rank_loss,
     rank_spread,
     tbmd,
@@ -165,3 +166,9 @@ def test_tbmd_is_loss_plus_pull(rows: list[tuple[float, float]]) -> None:
     found = tbmd("command")(asked([1] * len(tal), command=([1] * len(tal), tal, hnp)))
     assert found.tolist() == [one + other for one, other in rows]
     assert (np.abs(found) <= 4).all()
+
+
+def test_ranks_say_how_far_they_can_go_in_a_pool():
+    assert rank_loss("command").limits(8) == worst_rank_loss().limits(8) == (-3.0, 3.0)
+    assert rank_spread().limits(8) == log2_rank().limits(8) == (0.0, 3.0)
+    assert tbmd("command").limits(8) is form_hit_rate("command", 5).limits(8) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -10,9 +11,10 @@ import pytest
 from pytest_audioretrieval import baselines
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.gate import Endpoint, Finding, Level, judge
-from pytest_audioretrieval.metrics import Metric
+from pytest_audioretrieval.metrics import Metric, rank_loss
 from pytest_audioretrieval.runs import Run, Shown, Subject
 from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.stats import compare
 from suites import captions, reformulation
 
 BASE = "tiny-clap-fused"
@@ -100,3 +102,15 @@ def test_rank_falls_as_the_target_moves(brittle: dict[str, Finding]) -> None:
         assert min(row.r_tal or 0, row.r_tbmd or 0) > (row.r_move or 0) > 0.5
         assert row.source_hit_rate > row.hit_rate
         assert row.low < row.mean_rank_drop < row.high
+
+
+def test_a_claim_on_ranks_knows_the_octaves_of_the_pool(brittle: dict[str, Finding]) -> None:
+    """The gate's bounds are ``compare``'s with all octaves of 566 clips, both ways, not those that were seen."""
+    old, new = stored(BASE, "forms"), stored("tiny-clap-fused-brittle", "forms")
+    metric, octaves = rank_loss("key_phrase"), math.log2(566)
+    outcomes = metric(new.columns), metric(old.columns), new.queries.cluster
+    settings = {"margin": 0.25, "higher_is_better": False, "resamples": 2000}
+    wide, seen = (compare(*outcomes, bounds=b, **settings) for b in ((-octaves, octaves), None))  # type: ignore[arg-type]
+    found = brittle["key_phrase:rank_loss"]
+    assert (found.low, found.high) == (wide.low, wide.high)
+    assert wide.low < seen.low
