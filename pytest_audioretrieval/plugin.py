@@ -84,6 +84,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call" and CARGO in item.stash:
         # An attribute of plain values travels from an xdist worker to the controller; all workers collect alike.
         cargo = item.stash[CARGO]
+        # An item that is run again, as plugins for flaky tests do, starts anew.
+        del item.stash[CARGO]
         items = item.session.items
         report.retrieval = cargo | {"position": items.index(item) if item in items else len(items)}
         # pytest repeats a failure's message in its summary, in CI at any length: there one line is enough.

@@ -35,6 +35,12 @@ def register(commands: Commands) -> None:
     add = parser.add_argument
     add("models", nargs="+", metavar="SPEC", help="model to ask, as for pytest's --model")
     add("--dataset", action="append", metavar="NAME_OR_FOLDER", help="what to ask about (repeatable; default: sounds)")
+    add(
+        "--queries",
+        type=Path,
+        metavar="FILE",
+        help="ask with the queries of this .jsonl or .csv in CORA's columns instead of the dataset's own",
+    )
     add("--pooled", action="store_true", help="rank the clips of all datasets together, not each dataset's own")
     add(
         "--canonicalizer",
@@ -101,13 +107,19 @@ def _embedders(arguments: argparse.Namespace, cache: Path) -> list[Embedder | Fu
 
 
 def _asked(arguments: argparse.Namespace, cache: Path) -> list[Asked]:
-    from pytest_audioretrieval.cora.pools import asked
+    from pytest_audioretrieval.cora.pools import Asked, asked
+    from pytest_audioretrieval.data.cora import load_cora
     from pytest_audioretrieval.data.registry import source
     from pytest_audioretrieval.progress import Tracker
 
     # All names first: a wrong one is said before a large dataset is read.
     sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
-    return [asked(found.load(cache, Tracker())) for found in sources]
+    if arguments.queries is None:
+        return [asked(found.load(cache, Tracker())) for found in sources]
+    if len(sources) != 1:
+        raise SpecError(f"--queries with {len(sources)} datasets: expected the one dataset whose clips they ask for")
+    queries = load_cora(arguments.queries)
+    return [Asked(found.load(cache, Tracker()), queries) for found in sources]
 
 
 def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:

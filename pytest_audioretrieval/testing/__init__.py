@@ -13,7 +13,12 @@ from pytest_audioretrieval.testing.implementation import Implementation
 
 __all__ = ["Implementation"]
 
+
+class MissingHypothesisError(RetrievalError, ImportError):
+    """Both, so that ``pytest.importorskip`` skips where hypothesis is not installed."""
+
+
 if find_spec("hypothesis") is None:
-    raise RetrievalError(
+    raise MissingHypothesisError(
         "properties are checked with hypothesis, which is not installed: pip install 'pytest-audioretrieval[testing]'"
     )

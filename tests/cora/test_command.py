@@ -173,3 +173,30 @@ def test_the_exit_code_of_the_process(project: Path) -> None:
     found = process(project, "cora", "builtin/nothing")
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
     assert "cora" in process(project, "--help").stdout
+
+
+COLUMNS = "audio_id,caption,command,question,indirect,key_phrase,statement"
+
+
+def asked_again(project: Path, clips: list[str]) -> Path:
+    rows = [f"{clip},tone {n},Play {n}.,Is it {n}?,I want {n}.,{n},It is {n}." for n, clip in enumerate(clips, start=1)]
+    path = project / f"queries-{len(clips)}.csv"
+    path.write_text("\n".join([COLUMNS, *rows]) + "\n")
+    return path
+
+
+def test_queries_of_a_file_in_the_papers_shape(project: Path) -> None:
+    queries = asked_again(project, [f"clips/{n:02}.wav" for n in range(1, 13)])
+    found = process(project, "cora", "noisy_toy:Toy", "--dataset", "tones", "--queries", str(queries))
+    assert found.returncode == 0, found.stderr
+    assert "tones: 12 clips, 12 source queries in 5 forms" in found.stdout
+
+
+def test_queries_for_other_clips_are_refused_on_both_sides(project: Path) -> None:
+    queries = asked_again(project, ["Y1.wav", "clips/02.wav"])
+    found = process(project, "cora", "noisy_toy:Toy", "--dataset", "tones", "--queries", str(queries))
+    assert found.returncode == 2
+    assert "1 of 2 audio ids are not among the 12 clips that are ranked: 'tones::Y1.wav'" in found.stderr
+    assert "11 of those clips have no query: 'tones::clips/01.wav'" in found.stderr
+    several = ["--dataset", "tones", "--dataset", "toys", "--queries", str(queries)]
+    assert "--queries with 2 datasets" in process(project, "cora", "noisy_toy:Toy", *several).stderr
