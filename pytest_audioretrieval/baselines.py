@@ -92,9 +92,9 @@ def _meaning(field: str, new: Run) -> str:
     if field != "dataset.fingerprint":
         return ""
     if new.direction == "a2t":
-        return " (same captions: a sound file or a caption's clip differs)"
+        return " (same captions: a sound file or the rule for identical captions differs)"
     texts = "the text of a caption or of one of its forms" if new.direction == "forms" else "the text of a caption"
-    return f" (same clips: {texts} differs)"
+    return f" (same clips: {texts}, or the rule for identical captions, differs)"
 
 
 def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
