@@ -82,9 +82,19 @@ def refuse_incomparable(new: Run, baseline: Run, where: str) -> None:
     for field, found, expected in _binding(new, baseline):
         if found != expected:
             raise BaselineError(
-                f"{where} is not comparable: its {field} is {expected}, this run's is {found}: "
+                f"{where} is not comparable: its {field} is {expected}, this run's is {found}{_meaning(field, new)}: "
                 "judge against a baseline of the same data and protocol, or record anew with --retrieval-record changed"
             )
+
+
+def _meaning(field: str, new: Run) -> str:
+    """What differs where digests do: that of the candidate pool, compared before, says what is the same."""
+    if field != "dataset.fingerprint":
+        return ""
+    if new.direction == "a2t":
+        return " (same captions: a sound file or the rule for identical captions differs)"
+    texts = "the text of a caption or of one of its forms" if new.direction == "forms" else "the text of a caption"
+    return f" (same clips: {texts}, or the rule for identical captions, differs)"
 
 
 def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:

@@ -143,7 +143,7 @@ class Gate:
         # another xdist worker's run may be written between the two looks.
         if not self._wanted(subject) and not self._session.recorded_now(path):
             return
-        record = {"path": str(path), "content": runs.encode(subject.run)}
+        record = {"path": str(path), "content": runs.encode(subject.run), "notes": list(subject.notes)}
         self._node.stash[CARGO] = {"record": record}
         pytest.skip(f"recorded {self._session.shown(path)}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_audioretrieval import runs
+from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import Direction, task, texts
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
@@ -26,7 +28,16 @@ def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) 
         from pytest_audioretrieval.reformulated import ask_forms
 
         return ask_forms(embedder, dataset)
-    return ask(embedder, dataset, direction)
+    return ask(embedder, without_forms(dataset), direction)
+
+
+def without_forms(dataset: Dataset) -> Dataset:
+    """``dataset`` as captions and clips are asked: forms that are added or reworded leave their baselines valid."""
+    if not any(caption.forms for caption in dataset.captions):
+        return dataset
+    captions = tuple(replace(caption, forms={}) for caption in dataset.captions)
+    digest = fingerprint(dataset.clips, captions, merged=dataset.merge_identical_captions)
+    return replace(dataset, captions=captions, fingerprint=digest)
 
 
 def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", "a2t"]) -> Subject:

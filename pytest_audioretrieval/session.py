@@ -81,6 +81,8 @@ class RetrievalSession:
         self.findings: list[Finding] = []
         #: Baselines written by this run, and whether they replaced one.
         self.recorded: dict[Path, bool] = {}
+        #: What was counted in what they were measured on.
+        self.record_notes: dict[Path, list[str]] = {}
         self._names: dict[tuple[str, str], object] = {}
         self._datasets: dict[str, Dataset] = {}
         self._embedders: dict[str, Embedder | Fused] = {}

@@ -52,7 +52,7 @@ class Dataset:
         clips: in document order, which is also the order in which ties are resolved.
         captions: in document order; every ``Caption.clip`` is the id of one of ``clips``.
         fingerprint: sha256 (hex) over clip ids and digests, caption ids, texts and forms, and the relevance
-            rule.
+            rule; runs of captions and clips carry that of the dataset without forms.
         merge_identical_captions: one query with several relevant clips for a text that several clips share.
         notes: what the loader counted on the way (duplicates removed, silent clips, ...), for the report.
     """

@@ -47,4 +47,5 @@ class Remarks:
 
 def _list(clips: list[str]) -> str:
     more = ", ..." if len(clips) > NAMED else ""
-    return f"{len(clips)} clip{'s are' if len(clips) > 1 else ' is'} ({', '.join(clips[:NAMED])}{more})"
+    noun, verb = ("clips", "are") if len(clips) > 1 else ("clip", "is")
+    return f"{len(clips)} {noun} ({', '.join(clips[:NAMED])}{more}) {verb}"

@@ -46,6 +46,7 @@ class Collector:
         if isinstance(record, dict):
             try:
                 self._write(Path(record["path"]), record["content"])
+                self.state.record_notes[Path(record["path"])] = record["notes"]
             except RetrievalError as error:
                 report.outcome, report.longrepr = "failed", f"{type(error).__name__}: {error}"
 

@@ -72,6 +72,8 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
     for path, replaced in state.recorded.items():
         then = "look at the difference and commit it" if replaced else "new, commit it"
         console.print(f"recorded {state.shown(path)}: {then}", markup=False)
+        for note in state.record_notes.get(path, ()):
+            console.print(f"  {note}", style="dim", markup=False)
     for line in console.file.getvalue().splitlines():  # type: ignore[attr-defined]
         terminal.write_line(line.rstrip())
 

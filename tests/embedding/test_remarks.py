@@ -26,13 +26,13 @@ def wave(*channels: float) -> Waveform:
 
 def test_silence_and_channels_that_cancel_out_are_said() -> None:
     """Fault 21: silent clips tie; opposite channels average to silence."""
-    with pytest.warns(UserWarning, match=r"2 clips are \(c0, c2\) silent"):
+    with pytest.warns(UserWarning, match=r"2 clips \(c0, c2\) are silent"):
         heard(wave(0.0), wave(0.5), wave(0.5, -0.5)).say()
 
 
 def test_samples_past_full_scale_are_said() -> None:
     """Fault 32: an MP3 may decode above 1.0."""
-    with pytest.warns(UserWarning, match=r"1 clip is \(c1\) above full scale"):
+    with pytest.warns(UserWarning, match=r"1 clip \(c1\) is above full scale"):
         heard(wave(0.5), wave(1.0026)).say()
 
 

@@ -280,6 +280,23 @@ def test_other_forms_are_refused(stored: Project, tmp_path_factory: pytest.TempP
     result.stdout.fnmatch_lines([f"BaselineError: baselines/{STORED} is not comparable: its dataset.fingerprint is *"])
 
 
+def test_recording_says_what_was_left_out(asked: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Complete cases: a caption that lacks a form is no query, and whoever records must see it."""
+    folder = write_forms(tmp_path_factory.mktemp("fewer") / "toys")
+    path = folder / "captions.jsonl"
+    first, *rest = path.read_text().splitlines()
+    line = json.loads(first)
+    line["forms"]["indirect"][0] = None
+    path.write_text("\n".join([json.dumps(line), *rest]) + "\n")
+    result = use(asked, folder).run("--retrieval-record", "new")
+    result.stdout.fnmatch_lines(
+        [
+            f"recorded baselines/{STORED}: new, commit it",
+            "  1 items left out because a form is missing (complete cases)",
+        ]
+    )
+
+
 def test_a_damaged_baseline_is_one_line(stored: Project) -> None:
     path = stored.path / "baselines" / STORED
     content = json.loads(path.read_text())
