@@ -92,8 +92,10 @@ class RetrievalSession:
 
     def _check(self) -> None:
         """What is wrong on the command line or in the ini file ends pytest before anything is collected."""
-        for text in (*self.settings["model"], *filter(None, [self.settings["baseline"]])):
+        for text in self.settings["model"]:
             spec.parse(text)
+        if self.settings["baseline"]:
+            self._recorded(self.settings["baseline"])
         for name in self.settings["dataset"]:
             source(name, self.settings.base("dataset"))
 
@@ -214,8 +216,19 @@ class RetrievalSession:
         return (baselines.read(path), self.shown(path)) if path else None
 
     def baseline_spec(self, target: Target, override: str | None = None) -> ModelSpec:
+        """The model whose stored run a target is judged against."""
         text = override or target.baseline
-        return spec.parse(text) if text else target.model
+        return self._recorded(text) if text else target.model
+
+    def _recorded(self, text: str) -> ModelSpec:
+        """The model that ``text`` names, or named when its run was stored: its weights need not be here any more."""
+        try:
+            return spec.parse(text)
+        except SpecError:
+            gone = ModelSpec(text=text, kind="folder", id=Path(text).name)
+            if gone.id and any(self.shelf.own.glob(f"*/*/{gone.slug}.json")):
+                return gone
+            raise
 
     def shown(self, path: Path) -> str:
         """A path as a user reads it: relative to the rootdir, or to what travels with the package."""

@@ -98,8 +98,8 @@ def load(text: str) -> Any:
         ) from None
     if not any(offers(found, name) for name in FUNCTIONS):
         raise SpecError(
-            f"implementation {text!r} has no function to check: expected some of {', '.join(FUNCTIONS)}; "
-            "see pytest_audioretrieval.testing.Implementation"
+            f"implementation {text!r} has no function to check: expected a module or object that holds "
+            f"some of {', '.join(FUNCTIONS)}; see pytest_audioretrieval.testing.Implementation"
         )
     return found
 

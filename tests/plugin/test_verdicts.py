@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from pytest_audioretrieval import baselines, runs
-from tests.plugin.toys import Project, counts, has_traceback
+from tests.plugin.toys import Project, counts, errors, has_traceback
 
 R1 = "metrics.hit_rate(1), margin=0.03"
 STORED = "baselines/toys/t2a/toy%3AToy.json"
@@ -286,3 +286,16 @@ def test_in_ci_the_summary_holds_one_line_of_a_failure(project: Project, monkeyp
 def test_the_device_stored_is_the_one_that_made_the_vectors(project: Project) -> None:
     project.record("--retrieval-device", "auto")
     assert baselines.read(project.path / STORED).environment["device"] == "cpu"
+
+
+def test_a_baseline_needs_its_stored_run_and_no_weights(project: Project) -> None:
+    """CI keeps the baselines, seldom the folders of old checkpoints."""
+    project.record()
+    stored = project.path / STORED
+    old = stored.with_name("my-checkpoint.json")
+    old.write_text(stored.read_text().replace('"id": "toy:Toy"', '"id": "my-checkpoint"'))
+    for name in ("./my-checkpoint", "my-checkpoint"):
+        result = project.run("--retrieval-baseline", name)
+        assert (result.ret, counts(result)) == (0, {"passed": 3})
+        assert "toy:Toy on toys t2a, against my-checkpoint" in result.outlines
+    assert "model folder './gone' does not exist" in errors(project.run("--retrieval-baseline", "./gone"))[0]
