@@ -367,7 +367,7 @@ class TestLoad:
             ("os:nothing", "implementation 'os:nothing': module 'os' has no attribute 'nothing': expected *"),
             (
                 "os:sep",
-                "implementation 'os:sep' has no function to check: expected a module or object that holds some of*",
+                "implementation 'os:sep' has no function to check: expected a module or object*",
             ),
         ],
     )
