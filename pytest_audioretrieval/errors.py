@@ -36,7 +36,11 @@ class SpecError(RetrievalError):
 
 def one_line(error: BaseException) -> str:
     """The first line of a foreign error that says something, else the name of its kind."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    try:
+        text = str(error)
+    except Exception:  # a foreign error may fail even at this
+        text = ""
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
 def did_you_mean(unknown: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from pytest_audioretrieval.errors import one_line
+
 
 def imported(text: str) -> Any:
     """The object that ``module:object`` names, or the module where no object is named.
 
     Raises:
-        ImportError, AttributeError: there is none.
+        ImportError, AttributeError: there is none, or the module fails, or exits, while it is imported.
     """
     module, _, name = text.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
+    try:
+        found = import_module(module)
+        return getattr(found, name) if name else found
+    except (ImportError, AttributeError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise ImportError(f"{module!r} fails when it is imported: {type(error).__name__}: {one_line(error)}") from error

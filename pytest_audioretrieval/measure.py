@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +11,7 @@ from pytest_audioretrieval import runs
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import Direction, task, texts
 from pytest_audioretrieval.data.types import Dataset
+from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
 from pytest_audioretrieval.versions import versions
 
@@ -43,6 +44,7 @@ def without_forms(dataset: Dataset) -> Dataset:
 def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", "a2t"]) -> Subject:
     """Ask with every caption for its clip, or the reverse."""
     asked = task(dataset, direction)
+    refuse_all_right(dataset, zip(asked.ids, asked.relevant, strict=True), len(asked.candidates))
     clips, captions = [dataset.clips], [[text.text for text in texts(dataset)]]
     sides = (captions, clips) if direction == "t2a" else (clips, captions)
     ranking = _ranked(*embedder.sides(*sides), asked.relevant)
@@ -60,6 +62,16 @@ def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", 
     first = tuple(asked.candidates_shown[i] for i in ranking.top[:, 0])  # type: ignore[index]
     notes = [f"{count} {what}" for what, count in dataset.notes.items()]
     return Subject(run=_with_means(run), shown=Shown(asked.shown, first), notes=notes)
+
+
+def refuse_all_right(dataset: Dataset, right: Iterable[tuple[str, Sequence[int]]], candidates: int) -> None:
+    """Raise ``DataError`` for the first query, of (id, right answers), that no candidate is wrong for."""
+    for query, answers in right:
+        if len(answers) == candidates:
+            raise DataError(
+                f"{dataset.name}: all {candidates} candidates are right for {query!r}: expected a wrong one to rank "
+                "them against; add clips with other captions"
+            )
 
 
 def _ranked(queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: Sequence[Sequence[int]]) -> Ranking:

@@ -13,7 +13,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import QuerySet, from_dataset, positions
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.measure import ask
+from pytest_audioretrieval.measure import ask, refuse_all_right
 from pytest_audioretrieval.runs import FormOutcomes, Outcomes, Shown, Subject
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def rank_drops(embedder: Embedder | Fused, dataset: Dataset, asked: QuerySet) ->
     pairs = asked.pairs
     item = np.array([pair.item for pair in pairs])
     right = positions(asked, [clip.id for clip in dataset.clips])
+    refuse_all_right(dataset, zip((item.id for item in asked.items), right, strict=True), len(dataset.clips))
     texts = [[item.source for item in asked.items], [pair.text for pair in pairs]]
     queries, candidates = embedder.sides(texts, [dataset.clips])
     return reformulation(

@@ -211,6 +211,8 @@ def decode(content: bytes, where: str) -> Run:
 def _contradiction(run: Run) -> str | None:
     """The first thing in a run that cannot be, or None."""
     q, count = run.queries, run.dataset.queries
+    if count < 1:
+        return f"dataset.queries is {count}, expected at least 1"
     for name, column in _stored_columns(q):
         if len(column) != count:
             return f"queries.{name} has {len(column)} entries, expected dataset.queries = {count}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 #: All but letters, digits and ``_``; also a dot in front and hyphens that ``--`` would hide.
 _UNSAFE = re.compile(r"[^\w.-]|^[.-]|-\Z|(?<=-)-")
 _FUSION = re.compile(r"fusion:(?P<rule>[\w-]+)\((?P<parts>.+)\)")
+#: Of a slug, in bytes; with what else a file's name holds it stays under the 255 that file systems allow.
+_LONGEST, _CUT = 200, 160
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -49,7 +52,12 @@ class ModelSpec:
             _UNSAFE.sub(lambda found: quote(found[0], safe="").replace("-", "%2D").replace(".", "%2E"), part)
             for part in self.id.split("/")
         )
-        return "--".join(parts)
+        slug = "--".join(parts)
+        content = slug.encode()
+        if len(content) <= _LONGEST:
+            return slug
+        # A fusion of many is longer than a file's name may be.
+        return f"{content[:_CUT].decode(errors='ignore')}...{hashlib.sha256(content).hexdigest()[:32]}"
 
 
 def parse(text: str) -> ModelSpec:
@@ -93,7 +101,8 @@ def _fusion(text: str) -> ModelSpec:
 
     found = _FUSION.fullmatch(text)
     names = [name.strip() for name in found["parts"].split(",")] if found else []
-    if not found or found["rule"] not in RULES or len(names) < 2:
+    whole = all(names) and text.count("(") == text.count(")")
+    if not found or found["rule"] not in RULES or len(names) < 2 or not whole:
         raise SpecError(f"model {text!r}: expected fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}")
     if any(name.startswith("fusion:") for name in names):
         raise SpecError(f"model {text!r} fuses a fusion: expected models alone; name all of them in one")

@@ -67,6 +67,9 @@ def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
     value = msgspec.to_builtins(make_run([[1], [2], [3]]))
     queries = value["queries"]
     match change:
+        case "no query":
+            value["dataset"]["queries"] = 0
+            queries.update({name: [] for name, column in queries.items() if isinstance(column, list)})
         case "extra query":
             queries["id"].append("q9")
         case "duplicate id":
@@ -95,6 +98,7 @@ def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
+        ("no query", "dataset.queries is 0, expected at least 1"),
         ("extra query", "queries.id has 4 entries, expected dataset.queries = 3"),
         ("duplicate id", "query id 'q0' stands twice"),
         ("nan margin", "no readable run"),

@@ -82,7 +82,9 @@ EXPECTED = "expected fusion:RULE(SPEC,SPEC,...), RULE one of avg-z, avg-minmax"
         (f"fusion:avg-z(laion/clap,m:A,laion/clap@{COMMIT})", "has two parts called 'laion/clap'"),
         ("fusion:avg-z(fusion:avg-z(m:A,m:B),m:C)", "fuses a fusion: expected models alone; name all of them in one"),
         ("fusion:avg-z(m:A,fusion:avg-z(m:B,m:C))", "fuses a fusion"),
-        ("fusion:avg-z(m:A,)", "model '' is empty"),
+        ("fusion:avg-z(m:A,)", EXPECTED),
+        ("fusion:avg-z(m:A,,m:B)", EXPECTED),
+        ("fusion:avg-z(m:A,m:B))", EXPECTED),
         ("fusion:avg-z(m:A,nothing)", "model 'nothing' is no hub id"),
         ("fusion:avg-z(m:A,builtin/tiny-clap-fussed)", "did you mean 'builtin/tiny-clap-fused'?"),
     ],
@@ -153,6 +155,14 @@ def test_a_slug_is_a_file_name(name: str) -> None:
     slug = ModelSpec(text=name, kind="hub", id=f"owner/{name}").slug
     assert slug.startswith("owner--")
     assert not set(slug) & set('/\\:*?"<>|\0\n ')
+
+
+def test_the_slug_of_a_fusion_of_many_is_short_and_its_own() -> None:
+    names = [[f"module:é{number}" for number in range(60)], [f"module:é{number}" for number in range(61)]]
+    one, two = (parse(f"fusion:avg-z({','.join(each)})").slug for each in names)
+    assert one != two
+    assert one.startswith("fusion%3Aavg-z%28module%3Aé0%2C")
+    assert max(len(slug.encode()) for slug in (one, two)) <= 200
 
 
 PARTS = st.text(st.sampled_from("a-.:%~é "), min_size=1)

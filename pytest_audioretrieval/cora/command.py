@@ -70,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.cora.printing import render, show
     from pytest_audioretrieval.cora.saliency import saliency_tables
 
+    if arguments.json is not None:
+        _check_target(arguments.json)
     rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
     console = Console(highlight=False, soft_wrap=True, width=max(_WIDTH, shutil.get_terminal_size().columns))
     with _cache(arguments.cache) as cache, _warnings_in_one_line():
@@ -177,10 +179,25 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def _write(path: Path, content: str) -> None:
-    try:
+def _check_target(path: Path) -> None:
+    """Say before the work, not after it, that its tables cannot be written; nothing is left behind."""
+    with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        new = not path.exists()
+        path.open("a").close()
+        if new:
+            path.unlink()
+
+
+def _write(path: Path, content: str) -> None:
+    with _told(path):
         path.write_text(content, encoding="utf-8")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise SpecError(
             f"--json {path} was not written ({error.strerror}): name a file in a folder that can be written"

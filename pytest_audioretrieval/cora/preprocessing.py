@@ -55,7 +55,7 @@ def rewriting(function: Any, name: str) -> Rewrite:
     def rewrite(text: str, form: str) -> str:
         try:
             found = function(text) if needed == 1 else function(text, form)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise DataError(
                 f"canonicalizer {name!r} failed on {text!r}: {type(error).__name__}: {one_line(error)}"
             ) from error

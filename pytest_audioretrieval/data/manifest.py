@@ -82,6 +82,7 @@ def load_folder(folder: Path) -> Dataset:
     captions: list[Caption] = []
     notes: Counter[str] = Counter()
     seen: dict[str, int] = {}
+    empty = 0
     for number, line in json_lines(text, folder / CAPTIONS, Line):
         where = f"{folder / CAPTIONS}:{number}"
         clip = _clip(folder, line, where)
@@ -94,9 +95,12 @@ def load_folder(folder: Path) -> Dataset:
         seen[clip.id] = number
         clips.append(clip)
         captions.extend(_captions(clip.id, line, where, notes))
+        empty += bool(line.forms)
     if not clips:
         raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
     notes["captions that several clips share"] = _shared(captions)
+    if empty and not any(caption.forms for caption in captions):
+        notes["clips whose forms are all empty: rules make the queries"] = empty
     merge = settings.identical_captions == "merge"
     return Dataset(
         name=settings.name,

@@ -6,6 +6,9 @@ import unicodedata
 
 from pytest_audioretrieval.errors import DataError
 
+#: What no text holds, by its category in Unicode.
+_BROKEN = {"Cc": "control character", "Cs": "lone surrogate"}
+
 
 def is_id(text: str) -> bool:
     """Whether it shows something and holds printable characters only."""
@@ -24,14 +27,15 @@ def query_text(raw: str | None, what: str) -> str:
         what: the place, for the error.
 
     Raises:
-        DataError: a control character inside, which a broken export leaves and no user types.
+        DataError: a control character or half a character inside, which a broken export leaves and no user types.
     """
     if raw is None or shows_nothing(raw):
         return ""
     text = raw.strip()
-    control = next((c for c in text if unicodedata.category(c) == "Cc"), None)
-    if control is not None:
-        raise DataError(f"{what} holds the control character U+{ord(control):04X}: remove it")
+    bad = next((c for c in text if unicodedata.category(c) in _BROKEN), None)
+    if bad is not None:
+        kind = _BROKEN[unicodedata.category(bad)]
+        raise DataError(f"{what} holds the {kind} U+{ord(bad):04X}: remove it")
     return text
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.projection import project
 from pytest_audioretrieval.metrics.ranking import Best, Counts, Relevant, mask
-from pytest_audioretrieval.metrics.relevance import read
+from pytest_audioretrieval.metrics.relevance import as_array, read
 from pytest_audioretrieval.metrics.scores import (
     CANDIDATE_BLOCK,
     QUERY_BLOCK,
@@ -167,7 +167,7 @@ def _check_vectors(source: npt.NDArray[Any], reformulated: npt.NDArray[Any], can
 
 
 def _targets(target: npt.ArrayLike, pairs: int, candidates: int) -> Ints:
-    array = np.asarray(target)
+    array = as_array(target)
     if array.dtype.kind not in "iu" or array.shape != (pairs,):
         found = f"target is {array.dtype} of shape {array.shape}"
         raise DataError(f"{found}; expected integers of shape ({pairs},); pass one candidate index a pair")
@@ -194,7 +194,7 @@ def _right_answers(target: Ints, relevant: Relevant | None, candidates: int) -> 
 
 
 def _indices(pair: int, part: Any, candidates: int) -> set[int]:
-    array = np.asarray(part)
+    array = as_array(part)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         found = " ".join(repr(part).split())[:80]
         raise DataError(f"relevant[{pair}] is {found}; expected a sequence of candidate indices; pass integers")

@@ -58,13 +58,21 @@ def read(relevant: Sequence[Sequence[int]] | Sequence[Ints], scores: Scores) -> 
 
 
 def _indices(query: int, part: Any) -> npt.NDArray[np.integer[Any]]:
-    array = np.asarray(part)
+    array = as_array(part)
     if array.ndim == 1 and not array.size:
         raise DataError(f"query {query} has no relevant candidate; expected at least one; leave it out and count it")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         found = " ".join(repr(part).split())[:80]
         raise DataError(f"relevant[{query}] is {found}; expected a sequence of candidate indices; pass integers")
     return array
+
+
+def as_array(given: Any) -> npt.NDArray[Any]:
+    """``given`` as an array; one of objects where its parts have different lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        return np.asarray(given, dtype=object)
 
 
 def _check_range(rows: Ints, columns: npt.NDArray[np.integer[Any]], candidates: int) -> None:

@@ -157,6 +157,8 @@ def _check_array(name: str, array: Any) -> None:
     if not isinstance(array, np.ndarray):
         kind = f"{type(array).__module__.partition('.')[0]} {type(array).__name__}"
         raise DataError(f"{name} is a {kind}; expected a numpy array, float32 or float64; convert it")
+    if isinstance(array, (np.matrix, np.ma.MaskedArray)):
+        raise DataError(f"{name} is a numpy {type(array).__name__}; expected a plain array; pass np.asarray of it")
     if array.dtype not in (np.float32, np.float64):
         raise DataError(f"{name} is {array.dtype}; expected float32 or float64 (16 bits make ties); embed in float32")
     if array.ndim != 2 or 0 in array.shape:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from pytest_audioretrieval.errors import DataError
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: any of these below alpha is a finding at family-wise level alpha.
@@ -12,7 +16,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     endpoints hold needs no correction (intersection-union test).
 
     Source: S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
+
+    Raises:
+        DataError: what is no probability.
     """
+    given: Sequence[object] = p_values
+    for index, p in enumerate(given):
+        if not isinstance(p, int | float | np.floating) or not 0 <= p <= 1:
+            raise DataError(f"p_values[{index}] is {p!r}: expected a number from 0 to 1")
     adjusted = [0.0] * len(p_values)
     floor = 0.0
     for step, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
+from hypothesis.errors import Flaky, NoSuchExample
 
 from pytest_audioretrieval.errors import one_line
 from pytest_audioretrieval.testing.implementation import measured, offers
@@ -22,6 +23,7 @@ TOLERANCE = 1e-5
 EXAMPLES = 100
 #: Characters of one value of an input that are shown.
 SHOWN = 300
+SOMETIMES = "only sometimes: it is not deterministic"
 
 Case = dict[str, Any]
 Check = Callable[..., None]
@@ -55,7 +57,9 @@ class Property:
             self.check(implementation, **case)
         except AssertionError as error:
             return one_line(error)
-        except Exception as error:
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:  # an implementation may exit, or skip or fail the test it runs in
             return f"{type(error).__name__}: {one_line(error)}"
         return None
 
@@ -65,18 +69,21 @@ class Property:
         """The smallest input found for which it does not hold, or None; the same in every run."""
         phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
         rules = settings(max_examples=examples, database=None, deadline=None, phases=phases)
+        broken: list[Case] = []
+
+        def breaks(case: Case) -> bool:
+            if self.reason(implementation, case) is None:
+                return False
+            broken.append(case)
+            return True
+
         try:
-            case = find(
-                self.cases,
-                lambda case: self.reason(implementation, case) is not None,
-                settings=rules,
-                random=Random(0),
-            )
+            case = find(self.cases, breaks, settings=rules, random=Random(0))
         except NoSuchExample:
             return None
-        return Counterexample(
-            self, case, self.reason(implementation, case) or "only sometimes: it is not deterministic"
-        )
+        except Flaky:  # the same input once broke it and once did not
+            return Counterexample(self, broken[-1], SOMETIMES)
+        return Counterexample(self, case, self.reason(implementation, case) or SOMETIMES)
 
 
 @dataclass(frozen=True)

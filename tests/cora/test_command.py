@@ -169,6 +169,17 @@ def test_an_error_is_one_line(
     assert error.count("\n") == 1
 
 
+def test_a_file_that_cannot_be_written_is_said_before_the_work(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.syspath_prepend(project)
+    assert main(["cora", "noisy_toy:Toy", "--dataset", "tones", "--json", "tones"]) == 2
+    assert capsys.readouterr().out == ""
+    assert main(["cora", "m:nothing", "--dataset", "tones", "--json", "new/never.json"]) == 2
+    assert not (project / "new/never.json").exists()
+
+
 def test_the_exit_code_of_the_process(project: Path) -> None:
     found = process(project, "cora", "builtin/nothing")
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)

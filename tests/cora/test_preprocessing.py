@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def test_it_is_called_once_for_each_text_and_form() -> None:
         (lambda text: None, DataError, "canonicalizer 'it' made None of 'AB': expected text to ask with"),
         (lambda text: " ", DataError, "canonicalizer 'it' made ' ' of 'AB'"),
         (lambda text: "a\x00b", DataError, "what canonicalizer 'it' made of 'AB' holds the control character U+0000"),
+        (lambda text: "a\ud800", DataError, "what canonicalizer 'it' made of 'AB' holds the lone surrogate U+D800"),
+        (lambda text: sys.exit(7), DataError, "canonicalizer 'it' failed on 'AB': SystemExit: 7"),
         (lambda text: text[9], DataError, "canonicalizer 'it' failed on 'AB': IndexError: string index out of range"),
     ],
 )

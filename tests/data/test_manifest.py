@@ -279,3 +279,11 @@ def test_forms_change_the_fingerprint_only_where_they_are(tmp_path: Path) -> Non
 def test_zero_width_characters_and_spaces_show_nothing(tmp_path: Path, caption: str) -> None:
     with pytest.raises(DataError, match=r"caption 0 of clip 'a\.wav' is empty"):
         load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [caption]}]))
+
+
+def test_forms_that_are_all_empty_are_counted(tmp_path: Path) -> None:
+    none = [{**A, "forms": {}}, {**B, "forms": {"command": None, "question": " "}}]
+    said = "clips whose forms are all empty: rules make the queries"
+    assert load_folder(make(tmp_path / "d", none)).notes == {said: 1}
+    some = [{**A, "forms": {"command": ["x", "y"]}}, {**B, "forms": {"command": ""}}]
+    assert said not in load_folder(make(tmp_path / "e", some)).notes

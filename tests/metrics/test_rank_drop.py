@@ -380,6 +380,7 @@ class TestRefuses:
             ([1.0], "relevant[2] is [1.0]"),
             ([True], "relevant[2] is [True]"),
             ({1, 2}, "relevant[2] is {1, 2}"),
+            ([[1], [2, 3]], "relevant[2] is [[1], [2, 3]]"),
             (3, "relevant[2] is 3"),
         ],
     )
@@ -389,3 +390,14 @@ class TestRefuses:
     def test_right_answers_for_another_number_of_pairs(self):
         text = refusal(*self.good, relevant=[[]] * 9)
         assert "relevant has 9 entries; expected one per pair, 10" in text
+
+    @pytest.mark.filterwarnings("ignore:the matrix subclass")
+    @pytest.mark.parametrize("kind", [np.matrix, np.ma.masked_array])
+    def test_what_multiplies_as_no_plain_array_does(self, kind):
+        source, reformulated, candidates, target = self.good
+        assert f"source is a numpy {kind(source).__class__.__name__}" in refusal(
+            kind(source), reformulated, candidates, target
+        )
+
+    def test_a_ragged_target(self):
+        assert "target is object of shape" in refusal(*self.good[:3], [[1], [2, 3], *[[1]] * 8])

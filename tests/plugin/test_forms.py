@@ -14,7 +14,7 @@ from pytest_audioretrieval.form_rows import ALL, FormRow
 from pytest_audioretrieval.report.columns import FORM_HEADINGS, HEAVY
 from tests.plugin import forms_toys
 from tests.plugin.forms_toys import SPEC, STORED, use, write_forms
-from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback
+from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback, write_clips
 
 QUERIES = CLIPS * CAPTIONS
 
@@ -295,6 +295,28 @@ def test_recording_says_what_was_left_out(asked: Project, tmp_path_factory: pyte
             "  1 items left out because a form is missing (complete cases)",
         ]
     )
+
+
+def test_forms_that_are_added_leave_runs_of_captions_comparable(
+    asked: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    asked.claim("non_inferior(metrics.hit_rate(1), margin=0.03)")
+    bare = write_clips(tmp_path_factory.mktemp("bare") / "clips")
+    for record, clips in ((True, bare), (False, write_forms(tmp_path_factory.mktemp("added") / "clips"))):
+        asked.ini(clips=clips)
+        result = asked.run("--model", SPEC, *(("--retrieval-record", "new") if record else ()), "test_toys.py")
+        assert counts(result) == {"recorded" if record else "passed": 1}
+
+
+def test_captions_that_are_all_one_are_one_line(asked: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    clips = write_forms(tmp_path_factory.mktemp("same") / "clips")
+    lines = [json.loads(line) for line in (clips / "captions.jsonl").read_text().splitlines()]
+    forms = {form: f"{form} of tone 1" for form in FORMS}
+    same = [{**line, "captions": ["tone 1"], "forms": forms} for line in lines]
+    (clips / "captions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in same))
+    result = asked.run("--model", SPEC, "--retrieval-dataset", str(clips), "test_toys.py")
+    assert not has_traceback(result)
+    result.stdout.fnmatch_lines(["DataError: toys: all 40 candidates are right for 'clips/01.wav#0': expected a *"])
 
 
 def test_a_damaged_baseline_is_one_line(stored: Project) -> None:

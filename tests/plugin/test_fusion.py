@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audioretrieval import baselines, evaluate, load_dataset, load_retriever
 from pytest_audioretrieval.protocol import Protocol
-from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback, write_clips
+from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback
 
 #: Each mistakes other clips, and is not sure of any.
 PAIR = """
@@ -129,8 +129,17 @@ def test_parts_of_one_name_in_two_places_are_two_models(project: Project) -> Non
     assert not has_traceback(result)
 
 
+FLAT = """
+from toy import Toy, hashed, unit
+
+class Flat(Toy):
+    def embed_audio(self, windows, protocol):
+        return unit([hashed("any clip")] * len(windows))
+"""
+
+
 def test_a_retriever_that_scores_all_alike_is_one_line(project: Project) -> None:
-    project.ini(clips=write_clips(project.path / "one", name="one", clips=1))
-    result = project.run("--model", "fusion:avg-z(toy:Toy,toy:Other)", "test_toys.py")
-    result.stdout.fnmatch_lines(["DataError: query 0 scores all 1 candidates alike, so avg-z cannot scale it: *"])
+    project.pytester.makepyfile(flat=FLAT)
+    result = project.run("--model", "fusion:avg-z(toy:Toy,flat:Flat)", "test_toys.py")
+    result.stdout.fnmatch_lines(["DataError: query 0 scores all 40 candidates alike, so avg-z cannot scale it: *"])
     assert not has_traceback(result)

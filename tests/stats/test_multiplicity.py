@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats import holm
 
 
@@ -21,3 +22,9 @@ def test_false_findings_stay_below_the_level_and_bonferroni_is_never_better():
     assert (adjusted.min(axis=1) <= 0.05).mean() == pytest.approx(0.05, abs=0.012)
     assert (adjusted <= np.minimum(1, 5 * p) + 1e-15).all()
     assert (adjusted >= p).all()
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1, "0.1", None])
+def test_what_is_no_probability_is_refused(wrong):
+    with pytest.raises(DataError, match=r"p_values\[1\] is .*: expected a number from 0 to 1"):
+        holm([0.1, wrong])

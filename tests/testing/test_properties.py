@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -375,3 +376,28 @@ class TestLoad:
         with pytest.raises(SpecError) as found:
             load(text)
         assert re.fullmatch(re.escape(reason).replace(r"\*", ".*"), str(found.value))
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda *_: sys.exit(4), "SystemExit: 4"),
+        (lambda *_: pytest.skip("not today"), "Skipped: not today"),
+        (lambda *_: next(iter([])), "StopIteration"),
+    ],
+)
+def test_an_implementation_that_leaves_is_broken(function, said):
+    found = NAMED["hit_rate-follows-its-definition"].counterexample(SimpleNamespace(hit_rate=function))
+    assert found is not None
+    assert said in found.reason
+
+
+def test_an_implementation_that_changes_its_mind_is_shown_an_input():
+    answers = np.random.default_rng(0)
+
+    def hit_rate(scores, *_):
+        return answers.integers(0, 2, len(scores)).astype(float)
+
+    found = NAMED["hit_rate-follows-its-definition"].counterexample(SimpleNamespace(hit_rate=hit_rate))
+    assert found is not None
+    assert "scores" in str(found)

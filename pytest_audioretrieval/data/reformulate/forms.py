@@ -62,7 +62,10 @@ def reformulate_all(captions: Iterable[Captioned]) -> Reformulated:
     for caption in captions:
         if caption.id in forms:
             raise DataError(f"caption id {caption.id!r} occurs twice; expected ids of their own; rename one")
-        reading = read(caption.text)
+        try:
+            reading = read(caption.text)
+        except DataError as error:
+            raise DataError(f"{caption.id}: {error}, or give it 'forms' of its own") from None
         forms[caption.id] = _forms(caption.text, reading, caption.id)
         if reading.shape is Shape.TEXT:
             quoted.append(caption.id)
