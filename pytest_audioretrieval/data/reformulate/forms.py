@@ -65,7 +65,7 @@ def reformulate_all(captions: Iterable[Captioned]) -> Reformulated:
         try:
             reading = read(caption.text)
         except DataError as error:
-            raise DataError(f"{caption.id}: {error}, or give it 'forms' of its own") from None
+            raise DataError(f"{caption.id}: {error}") from None
         forms[caption.id] = _forms(caption.text, reading, caption.id)
         if reading.shape is Shape.TEXT:
             quoted.append(caption.id)
