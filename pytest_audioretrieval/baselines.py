@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +9,7 @@ from urllib.parse import unquote
 
 from pytest_audioretrieval import runs
 from pytest_audioretrieval.errors import BaselineError
+from pytest_audioretrieval.files import write_atomically
 from pytest_audioretrieval.runs import Run
 
 
@@ -57,19 +55,7 @@ def read(path: Path) -> Run:
 def write(path: Path, content: str) -> None:
     """Write atomically: temp file in the same folder, fsync, rename; on any failure the old file stays as it was."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        write_atomically(path, content.encode())
     except OSError as error:
         raise BaselineError(
             f"{path} was not written ({error.strerror}), what stood there before is intact: "

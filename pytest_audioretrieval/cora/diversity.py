@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from pytest_audioretrieval.cora.pools import Asked
 from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.query_sets import QuerySet
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity
+from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity, within_diversity
 
 #: The types whose openings CORA diversified (A.4.2).
 DIVERSIFIED = ("command", "question", "indirect")
@@ -56,8 +55,8 @@ def diversity(
     vectors = encode([pair.text for pair in pairs])
     forms = np.array([pair.form for pair in pairs])
     rows = np.isin(forms, types)
-    by_type = diversity_by_type(vectors[rows], forms[rows].tolist())
-    return Diversity(len(pairs), global_diversity(vectors), fsum(by_type.values()) / len(by_type), by_type)
+    chosen = vectors[rows], forms[rows].tolist()
+    return Diversity(len(pairs), global_diversity(vectors), within_diversity(*chosen), diversity_by_type(*chosen))
 
 
 def diversity_table(given: Sequence[Asked]) -> Table:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
+from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, joined, table
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import from_dataset, positions
@@ -125,11 +125,16 @@ def predict(audits: Sequence[Audit]) -> dict[str, Score]:
 
 def saliency_tables(embedders: Sequence[Embedder | Fused], given: Sequence[Asked]) -> list[Table]:
     """Tables 22 and 23 over all models and datasets; loads every model, because gradients are in no store."""
-    try:
-        audits = [audit(embedder, one.dataset) for embedder in embedders for one in given]
-    except ModelError as error:
-        return [Table(TITLES[0], (), (), f"does not apply: {error}")]
-    return [table(TITLES[0], _mass_rows, audits), table(TITLES[1], _score_rows, audits)]
+    audits, refused = [], []
+    for embedder in embedders:
+        try:
+            audits += [audit(embedder, one.dataset) for one in given]
+        except ModelError as error:
+            refused.append(str(error))
+    if not audits:
+        return [Table(TITLES[0], (), (), f"does not apply: {'; '.join(refused)}")]
+    made = table(TITLES[0], _mass_rows, audits)
+    return [replace(made, note=joined(made.note, *refused)), table(TITLES[1], _score_rows, audits)]
 
 
 def _mass_rows(audits: Sequence[Audit]) -> Body:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import platform
 import warnings
 import zipfile
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.errors import one_line
+from pytest_audioretrieval.files import write_atomically
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.versions import versions
 
@@ -95,17 +95,9 @@ class Store:
         np.savez(content, keys=np.asarray(keys, dtype=np.str_), vectors=np.asarray(vectors, dtype=np.float32))
         data = content.getvalue()
         path = self._folder / where / f"{hashlib.sha256(data).hexdigest()}.npz"
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(path)
+            write_atomically(path, data)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
             unwritable, self._folder = self._folder, None
             warnings.warn(
                 f"{unwritable} does not keep vectors ({error.strerror}): they are embedded anew next time",

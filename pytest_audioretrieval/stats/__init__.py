@@ -9,10 +9,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.stats.association import (
         Association,
         associate,
-        leave_one_out,
         partial_correlation,
         pearson,
-        per_group,
         spearman,
     )
     from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity, within_diversity
@@ -51,11 +49,9 @@ __all__ = [
     "holm",
     "increment_over_tal",
     "interaction_sets",
-    "leave_one_out",
     "marginal",
     "partial_correlation",
     "pearson",
-    "per_group",
     "predict_out_of_fold",
     "projection_sets",
     "score",
@@ -71,10 +67,8 @@ _NAMES = {
     "association": (
         "Association",
         "associate",
-        "leave_one_out",
         "partial_correlation",
         "pearson",
-        "per_group",
         "spearman",
     ),
     "diversity": ("diversity_by_type", "global_diversity", "within_diversity"),

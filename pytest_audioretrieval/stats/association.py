@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
 from pytest_audioretrieval.stats.clusters import Clusters, group
-from pytest_audioretrieval.stats.columns import column, labels, numbers, same_length
+from pytest_audioretrieval.stats.columns import column, numbers, same_length
 from pytest_audioretrieval.stats.paired import CONFIDENCE, check_settings
 
 Method = Literal["pearson", "spearman"]
@@ -99,36 +99,6 @@ def associate(
     r = estimate(left, right)
     low, high = _percentiles(redraw(left, right, clusters, resamples, seed), confidence)
     return Association(r, low, high, len(left), len(clusters.sizes))
-
-
-def per_group(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    label: Iterable[str],
-    cluster: Iterable[Hashable],
-    **resampling: Unpack[Resampling],
-) -> dict[str, Association]:
-    """``associate`` on the pairs of each label [P], labels sorted (CORA, Table 24: per dataset).
-
-    Raises:
-        SpecError, DataError: as ``associate``, naming the label.
-    """
-    return _on_subsets(x, y, label, cluster, resampling, leave_out=False)
-
-
-def leave_one_out(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    label: Iterable[str],
-    cluster: Iterable[Hashable],
-    **resampling: Unpack[Resampling],
-) -> dict[str, Association]:
-    """``associate`` on all pairs but those of each label [P], labels sorted (CORA, Appendix A.3.2: query forms).
-
-    Raises:
-        SpecError, DataError: as ``associate``, naming the label; also where there is one label only.
-    """
-    return _on_subsets(x, y, label, cluster, resampling, leave_out=True)
 
 
 def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: Mapping[str, npt.ArrayLike]) -> float:
@@ -213,30 +183,6 @@ def _percentiles(found: Floats, confidence: float) -> tuple[float, float]:
     tail = (1 - confidence) / 2
     low, high = np.nan_to_num(found, nan=-1.0), np.nan_to_num(found, nan=1.0)
     return float(np.quantile(low, tail)), -float(np.quantile(-high, tail))
-
-
-def _on_subsets(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    label: Iterable[str],
-    cluster: Iterable[Hashable],
-    resampling: Resampling,
-    *,
-    leave_out: bool,
-) -> dict[str, Association]:
-    left, right = _pairs(x, y)
-    names, clips = np.array(labels("label", label)), list(cluster)
-    same_length({"x": left, "label": names, "cluster": clips})
-    found = {}
-    for name in sorted(set(names.tolist())):
-        kept = np.flatnonzero((names == name) != leave_out)
-        if not len(kept):
-            raise DataError(f"every pair is labelled {name}: expected two or more labels to leave one out")
-        try:
-            found[name] = associate(left[kept], right[kept], [clips[i] for i in kept], **resampling)
-        except DataError as error:
-            raise DataError(f"{'without ' if leave_out else ''}{name}: {error}") from None
-    return found
 
 
 def _design(pairs: int, controls: Mapping[str, npt.ArrayLike]) -> Floats:

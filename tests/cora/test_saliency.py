@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_audioretrieval.cora.saliency import BOUNDARY, SENTENCES, Audit, audit, feature_sets, predict
+from pytest_audioretrieval.cora.pools import asked
+from pytest_audioretrieval.cora.saliency import (
+    BOUNDARY,
+    SENTENCES,
+    Audit,
+    audit,
+    feature_sets,
+    predict,
+    saliency_tables,
+)
 from pytest_audioretrieval.data.reformulate.groups import grouped
 from pytest_audioretrieval.data.sounds import recipe, wording
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
@@ -142,3 +151,15 @@ def test_feature_sets_are_those_of_table_23(found: Audit) -> None:
 def test_another_model_than_clap_is_refused() -> None:
     with pytest.raises(ModelError, match="toy is no CLAP of transformers"):
         audit(Tower(object(), dataset()), dataset())  # type: ignore[arg-type]
+
+
+def test_a_model_without_gradients_leaves_the_others_their_tables(tower: Tower) -> None:
+    other = Tower(object(), dataset())
+    other.spec = SimpleNamespace(id="other")
+    given = [asked(dataset())]
+    masses, scores = saliency_tables([other, tower], given)  # type: ignore[list-item]
+    assert {row[1] for row in masses.rows} == {"toy"}
+    assert masses.note.startswith("other is no CLAP of transformers")
+    assert len(scores.rows) == 5
+    (none,) = saliency_tables([other], given)  # type: ignore[list-item]
+    assert (none.rows, none.note[:40]) == ((), "does not apply: other is no CLAP of tran")

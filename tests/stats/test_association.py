@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.stats import Association, associate, leave_one_out, partial_correlation, pearson, per_group
+from pytest_audioretrieval.stats import associate, partial_correlation, pearson
 from pytest_audioretrieval.stats import spearman as spearman_rho
 
 SCIPY = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr}
@@ -176,49 +176,6 @@ def test_what_cannot_be_associated(change, error, message):
     with pytest.raises(error, match=message) as caught:
         associate(**arguments)
     assert "\n" not in str(caught.value)
-
-
-@pytest.fixture(scope="module")
-def forms():
-    """Four forms of 60 clips; y follows x in ``indirect`` alone."""
-    rng = np.random.default_rng(10)
-    form = np.tile(np.array(["statement", "question", "command", "indirect"]), 60)
-    x, noise = rng.normal(size=(2, 240))
-    return x, np.where(form == "indirect", 3 * x, 0) + noise, form, np.repeat(np.arange(60), 4)
-
-
-def test_per_group_is_the_association_of_each_groups_pairs(forms):
-    x, y, form, clip = forms
-    found = per_group(x, y, form, clip, resamples=200)
-    assert list(found) == ["command", "indirect", "question", "statement"]
-    for name, one in found.items():
-        kept = form == name
-        assert one == associate(x[kept], y[kept], clip[kept].tolist(), resamples=200)
-        assert isinstance(one, Association)
-    assert found["indirect"].low > 0.8
-    assert all(found[name].low < 0 < found[name].high for name in ("command", "question", "statement"))
-
-
-def test_leave_one_out_shows_which_form_carries_an_association(forms):
-    x, y, form, clip = forms
-    found = leave_one_out(x, y, form, clip, method="spearman", resamples=200)
-    for name, one in found.items():
-        assert one.r == pytest.approx(scipy_stats.spearmanr(x[form != name], y[form != name]).statistic)
-        assert (one.pairs, one.clusters) == (180, 60)
-    assert found["indirect"].low < 0 < found["indirect"].high
-    assert min(found[name].low for name in ("command", "question", "statement")) > 0.2
-
-
-def test_subsets_that_cannot_be_associated_are_named():
-    x, y, clip = [1, 2, 3, 3], [1, 2, 4, 3], [0, 1, 0, 1]
-    with pytest.raises(DataError, match=r"^b: x has one value in all 2 pairs"):
-        per_group(x, y, ["a", "a", "b", "b"], clip)
-    with pytest.raises(DataError, match=r"^without a: x has one value"):
-        leave_one_out(x, y, ["a", "a", "b", "b"], clip)
-    with pytest.raises(DataError, match=r"^every pair is labelled a: expected two or more labels to leave one out$"):
-        leave_one_out(x, y, ["a"] * 4, clip)
-    with pytest.raises(DataError, match=r"^found 4 of x, 3 of label, 4 of cluster"):
-        per_group(x, y, ["a"] * 3, clip)
 
 
 @pytest.fixture(scope="module")

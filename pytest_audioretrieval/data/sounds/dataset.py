@@ -6,10 +6,8 @@ An index proves itself: only one whose fingerprint is the pinned one is believed
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -22,6 +20,7 @@ from pytest_audioretrieval.data.sounds.render import mix, origins, recording
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 from pytest_audioretrieval.errors import PinError
+from pytest_audioretrieval.files import write_atomically
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
@@ -125,12 +124,7 @@ def _read_index(index: Path | None, count: int) -> list[str] | None:
 def _write_index(index: Path | None, digests: list[str]) -> None:
     if index is None:
         return
-    temporary = index.with_name(f"{index.name}.{os.getpid()}.tmp")
     try:
-        index.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(digests, indent=0), encoding="utf-8")
-        temporary.replace(index)
+        write_atomically(index, json.dumps(digests, indent=0).encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         warnings.warn(f"{index} was not written ({error.strerror}): sounds are rendered anew next time", stacklevel=2)

@@ -1,0 +1,31 @@
+"""A file is whole or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_audioretrieval.files import write_atomically
+
+
+def test_it_makes_folders_and_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "a/b/run.json"
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert [p.name for p in path.parent.iterdir()] == ["run.json"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_failure_leaves_what_stood_there_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(b"old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, b"new")
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("run.json", b"old")]
