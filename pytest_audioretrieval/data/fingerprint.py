@@ -5,19 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import astuple
 
-from pytest_audioretrieval.data.types import Caption, Clip
+from pytest_audioretrieval.data.types import Caption, Choice, Clip, Query, Rewording
 
 
-def fingerprint(clips: Iterable[Clip], captions: Iterable[Caption], *, merged: bool) -> str:
-    """sha256 (hex) over clip ids and digests, caption ids, texts, clips and forms, and the relevance rule, in order.
+def fingerprint(
+    clips: Iterable[Clip],
+    captions: Iterable[Caption] = (),
+    stated: Iterable[Query | Choice | Rewording] = (),
+    *,
+    merged: bool = False,
+) -> str:
+    """sha256 (hex) over clip ids and digests, all that is asked about them, and the relevance rule, in order.
 
-    A caption without forms adds no empty place for them: the digest of a dataset that has none is what it was
-    before captions could have forms.
+    What is not there adds no empty place: the digest of a dataset without forms, or without ``stated`` queries, choices
+    and rewordings, is what it was before datasets could have any.
     """
     digest = hashlib.sha256()
     digest.update(b"merged" if merged else b"separate")
-    for row in (*((c.id, c.digest) for c in clips), *map(_caption, captions)):
+    told = ((type(item).__name__, *astuple(item)) for item in stated)
+    for row in (*((c.id, c.digest) for c in clips), *map(_caption, captions), *told):
         digest.update(json.dumps(row, ensure_ascii=False).encode())
         digest.update(b"\n")
     return digest.hexdigest()
