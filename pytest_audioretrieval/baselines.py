@@ -77,6 +77,8 @@ def _meaning(field: str, new: Run) -> str:
     """What differs where digests do: that of the candidate pool, compared before, says what is the same."""
     if field != "dataset.fingerprint":
         return ""
+    if new.direction in ("choice", "texts"):
+        return " (same options: another part of the dataset differs)"
     if new.direction == "a2t":
         return " (same captions: a sound file or the rule for identical captions differs)"
     texts = "the text of a caption or of one of its forms" if new.direction == "forms" else "the text of a caption"
@@ -93,6 +95,7 @@ def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
     yield "number of clips", new.dataset.clips, baseline.dataset.clips
     yield "number of queries", new.dataset.queries, baseline.dataset.queries
     yield "query set", *_first_difference(new.queries.id, baseline.queries.id)
+    yield "slices", *_first_difference(new.queries.slice or [], baseline.queries.slice or [])
     yield "clusters", *_first_difference(new.queries.cluster, baseline.queries.cluster)
     yield "candidate pool", new.dataset.candidates, baseline.dataset.candidates
     yield "dataset.fingerprint", new.dataset.fingerprint, baseline.dataset.fingerprint
@@ -100,6 +103,8 @@ def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
 
 
 def _first_difference(new: list[str], baseline: list[str]) -> tuple[object, object]:
+    if len(new) != len(baseline):
+        return len(new), len(baseline)
     for found, expected in zip(new, baseline, strict=True):
         if found != expected:
             return repr(found), repr(expected)

@@ -116,6 +116,17 @@ class Gate:
         endpoint = self._endpoint(metric, "consistent", tolerance)
         return self._report(judge_published(session.subject(target), published, source, endpoint))
 
+    def above_chance(self, metric: Metric) -> Finding:
+        """Right more often than half the time: no baseline, clustered, corrected over the slices of the run (MASB).
+
+        ``metric`` is ``accuracy()``, of a run of direction ``choice`` or ``texts``, whole or ``within`` a slice.
+        """
+        __tracebackhide__ = True
+        from pytest_audioretrieval.gate import judge_chance
+
+        subject = self._session.subject(self._target)
+        return self._report(judge_chance(subject, self._endpoint(metric, "above_chance", 0.0), self._session.level))
+
     def _claim(self, claim: Compared, metric: Metric, margin: float, other: str | None) -> Finding:
         __tracebackhide__ = True
         from pytest_audioretrieval.gate import check_margin, judge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -10,31 +10,15 @@ import msgspec
 from pytest_audioretrieval import baselines
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.form_rows import FormRow
-from pytest_audioretrieval.metrics.robustness import ALL
+from pytest_audioretrieval.lost import Loser, Lost
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from pytest_audioretrieval.metrics.retrieval import Metric
     from pytest_audioretrieval.runs import Run, Subject
     from pytest_audioretrieval.stats.verdict import Comparison
 
 Compared = Literal["non_inferior", "equivalent", "superior"]
-Claim = Literal["non_inferior", "equivalent", "superior", "consistent"]
-
-#: How many of the queries that lost most a failure shows.
-LOSERS = 5
-
-
-class Loser(msgspec.Struct, frozen=True):
-    """A query whose outcome fell: ranks before and after, and what ranks first now."""
-
-    id: str
-    shown: str
-    before: int
-    after: int
-    first: str
+Claim = Literal["non_inferior", "equivalent", "superior", "consistent", "above_chance"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +32,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
         changed: queries whose value differs.
         p_regressed: bootstrap p-value of "no loss"; ``p_corrected`` the same, Holm-corrected over the run's endpoints.
-        causes: what moved where queries fell, in a word and in figures, of a claim about reformulations.
+        causes: what moved, or broke, where queries fell, in a word and in figures.
+        chance: what chance alone would do, of the claim ``above_chance``; then ``baseline_value`` is 0.5.
         forms: a row a reformulation, of a run of direction ``forms``.
         notes: what the dataset's loader counted.
         environment: what differs in the environment, ``key before -> after``.
@@ -82,6 +67,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     p_corrected: float | None = None
     losers: list[Loser] = []
     causes: list[str] = []
+    chance: list[str] = []
     forms: list[FormRow] = []
     environment: list[str] = []
     notes: list[str] = []
@@ -134,27 +120,27 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
             "claim mean_rank() or log2_rank(), or read it with Metric.value"
         )
     assert claim != "consistent"  # that is judge_published's
+    assert claim != "above_chance"  # that is judge_chance's
     baselines.refuse_incomparable(subject.run, baseline, where)
     new, old = metric(subject.run.columns), metric(baseline.columns)
     result = compare(
         new,
         old,
-        subject.run.queries.cluster,
+        _clusters(subject.run, metric),
         margin=check_margin(endpoint.margin),
         higher_is_better=metric.higher_is_better,
         bounds=_limits(metric, subject.run),
         **level._asdict(),
     )
-    gained = new - old if metric.higher_is_better else old - new
-    asked = _shown_in(metric.form, subject.run)
+    lost = Lost(subject, baseline, metric, new - old if metric.higher_is_better else old - new)
     return Finding(
         **_head(subject, endpoint),
         baseline=baseline.model.id,
         confidence=level.confidence,
         verdict=str(result.verdict),
         holds=result.holds(claim),
-        losers=[] if result.holds(claim) else _losers(subject, baseline, asked, gained),
-        causes=[] if result.holds(claim) else _causes(subject, baseline, asked, gained),
+        losers=[] if result.holds(claim) else lost.losers(),
+        causes=[] if result.holds(claim) else lost.causes(),
         forms=subject.run.form_rows,
         environment=baselines.environment_differences(subject.run, baseline),
         notes=list(subject.notes),
@@ -163,9 +149,59 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
     )
 
 
+def _clusters(run: Run, metric: Metric) -> list[str]:
+    return [run.queries.cluster[query] for query in metric.queries(run.columns)]
+
+
 def _limits(metric: Metric, run: Run) -> tuple[float, float] | None:
     # Of texts, the pool of the other direction, a run knows no number.
     return None if run.direction == "a2t" else metric.limits(run.dataset.clips)
+
+
+def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
+    """Whether choices are right more often than half the time, corrected (Holm) over the slices of the run.
+
+    The verdict rests on the clustered p-value: choices of one cluster are not independent. What stands beside it
+    treats them as if they were, as MASB does.
+
+    Raises:
+        SpecError: a metric whose chance level is not known.
+    """
+    from pytest_audioretrieval.stats.chance import against_chance
+    from pytest_audioretrieval.stats.multiplicity import holm
+
+    metric, columns = endpoint.metric, subject.run.columns
+    if not metric.name.endswith("accuracy"):
+        raise SpecError(f"{metric} has no chance level of one half: claim accuracy() above chance")
+    metric.queries(columns)  # refuses a slice that is not there
+    parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]
+    family = [replace(metric, slice=part) for part in parts]
+    found = [against_chance(m(columns), _clusters(subject.run, m)) for m in family]
+    place = parts.index(metric.slice)
+    one, corrected = found[place], holm([chance.p_clustered for chance in found])[place]
+    sure = corrected <= 1 - level.confidence
+    side = "above_chance" if one.accuracy > 0.5 else "below_chance"
+    return Finding(
+        **_head(subject, endpoint),
+        baseline="chance",
+        confidence=level.confidence,
+        verdict=side if sure else "inconclusive",
+        holds=sure and one.accuracy > 0.5,
+        baseline_value=0.5,
+        new_value=one.accuracy,
+        difference=one.accuracy - 0.5,
+        low=one.clustered_low - 0.5,
+        high=one.clustered_high - 0.5,
+        clusters=one.clusters,
+        queries=one.trials,
+        p_corrected=corrected,
+        chance=[
+            f"clustered: p {one.p_clustered:.2g}, {corrected:.2g} after Holm's correction over {len(parts)} slices",
+            f"as if independent: p {one.p_exact:.2g} (exact binomial), "
+            f"95 % interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson); {one.ties} ties",
+        ],
+        notes=list(subject.notes),
+    )
 
 
 def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:
@@ -218,64 +254,3 @@ def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:
         "clusters_needed": None if needed is None else int(needed),
         "p_regressed": float(result.p_regressed),
     }
-
-
-def _shown_in(form: str | None, run: Run) -> list[str] | None:
-    """The form that each query is shown in, [Q]: ``form``, or of all forms the one that now ranks lowest."""
-    if form is None:
-        return None
-    if form != ALL:
-        return [form] * run.dataset.queries
-    import numpy as np
-
-    names, forms = list(run.columns.forms), run.columns.forms.values()
-    return [names[place] for place in np.argmax([outcomes.rank for outcomes in forms], axis=0)]
-
-
-def _in_forms(run: Run, field: str, asked: Sequence[str]) -> npt.NDArray[Any]:
-    """An outcome of every query in the form that it is shown in, [Q]."""
-    import numpy as np
-
-    return np.array([getattr(run.columns.forms[form], field)[query] for query, form in enumerate(asked)])
-
-
-def _losers(
-    subject: Subject, baseline: Run, asked: Sequence[str] | None, gained: npt.NDArray[np.float64]
-) -> list[Loser]:
-    """The queries whose metric fell most, those that fell furthest in rank first among equals."""
-    after, before = (
-        (_in_forms(run, "rank", asked) if asked else run.columns.first_hit_rank).tolist()
-        for run in (subject.run, baseline)
-    )
-    fell = [i for i in range(len(after)) if gained[i] < 0]
-    fell.sort(key=lambda i: (gained[i], -after[i] / before[i], i))
-    lost = []
-    for i in fell[:LOSERS]:
-        shown = subject.forms[asked[i]] if asked else subject.shown
-        lost.append(Loser(subject.run.queries.id[i], shown.query[i], before[i], after[i], shown.first[i]))
-    return lost
-
-
-def _causes(subject: Subject, baseline: Run, asked: Sequence[str] | None, gained: npt.NDArray[np.float64]) -> list[str]:
-    """Why targets fell, over the queries that lost: away from the target, or a rival came closer (CORA, eq. 7).
-
-    A margin in a form is that of the caption less both, so that the caption itself may have lost it too.
-    """
-    fell = gained < 0
-    if not asked or not fell.any():
-        return []
-    away, closer = (
-        (_in_forms(subject.run, field, asked) - _in_forms(baseline, field, asked))[fell].mean()
-        for field in ("tal", "hnp")
-    )
-    own = (subject.run.columns.margin - baseline.columns.margin)[fell].mean()
-    moved = {
-        "the target moved away": away,
-        "a rival came closer": closer,
-        "the captions themselves lost ground, in whatever form": -own,
-    }
-    return [
-        max(moved, key=moved.__getitem__),
-        f"over the {int(fell.sum())} queries that lost: target alignment loss {away:+.4f} (TAL), "
-        f"hard negative pull {closer:+.4f} (HNP), margin of the caption itself {own:+.4f}",
-    ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_audioretrieval import runs
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.queries import Direction, task, texts
+from pytest_audioretrieval.data.queries import Direction, Task, task, texts
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.runs import DatasetRef, Model, Outcomes, Run, Shown, Subject
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.embedding.fused import Fused
     from pytest_audioretrieval.metrics.ranking import Ranking
+    from pytest_audioretrieval.metrics.retrieval import Metric
 
 
 def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) -> Subject:
@@ -29,6 +30,10 @@ def measure(embedder: Embedder | Fused, dataset: Dataset, direction: Direction) 
         from pytest_audioretrieval.reformulated import ask_forms
 
         return ask_forms(embedder, dataset)
+    if direction == "choice" or direction == "texts":
+        from pytest_audioretrieval.two_options import ask_choices, ask_texts
+
+        return (ask_choices if direction == "choice" else ask_texts)(embedder, dataset)
     return ask(embedder, without_forms(dataset), direction)
 
 
@@ -48,20 +53,42 @@ def ask(embedder: Embedder | Fused, dataset: Dataset, direction: Literal["t2a", 
     clips, captions = [dataset.clips], [[text.text for text in texts(dataset)]]
     sides = (captions, clips) if direction == "t2a" else (clips, captions)
     ranking = _ranked(*embedder.sides(*sides), asked.relevant)
+    if direction == "t2a":
+        pool = [(clip.id, clip.digest) for clip in dataset.clips]
+    else:
+        pool = [(text.id, text.text) for text in texts(dataset)]
+    return subject(embedder, dataset, direction, _outcomes(ranking, asked), pool, _shown(dataset, asked, ranking))
+
+
+def subject(
+    embedder: Embedder | Fused,
+    dataset: Dataset,
+    direction: Direction,
+    outcomes: Outcomes,
+    pool: Iterable[tuple[str, str]],
+    shown: Shown,
+) -> Subject:
+    """A run of what was found; ``pool`` is what was ranked, as (id, content)."""
     identity, protocol = embedder.identity, embedder.means.protocol
     run = Run(
         schema=runs.SCHEMA,
         model=Model(identity.id, identity.revision, identity.weights_sha256),
-        dataset=_reference(dataset, direction, len(asked.ids)),
+        dataset=DatasetRef(
+            name=dataset.name,
+            revision=dataset.revision,
+            fingerprint=dataset.fingerprint,
+            candidates=runs.pool_digest(pool),
+            clips=len(dataset.clips),
+            queries=len(outcomes.id),
+        ),
         direction=direction,
         protocol={"name": protocol.name, **protocol.settings(), "fingerprint": protocol.fingerprint},
         environment=environment(embedder.device),
         metrics={},
-        queries=_outcomes(ranking, asked.ids, asked.clusters),
+        queries=outcomes,
     )
-    first = tuple(asked.candidates_shown[i] for i in ranking.top[:, 0])  # type: ignore[index]
     notes = [f"{count} {what}" for what, count in dataset.notes.items()]
-    return Subject(run=_with_means(run), shown=Shown(asked.shown, first), notes=notes)
+    return Subject(run=_with_means(run), shown=shown, notes=notes)
 
 
 def refuse_all_right(dataset: Dataset, right: Iterable[tuple[str, Sequence[int]]], candidates: int) -> None:
@@ -80,48 +107,51 @@ def _ranked(queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: S
     return rank(queries, candidates, relevant, top=1)
 
 
-def _reference(dataset: Dataset, direction: Direction, queries: int) -> DatasetRef:
-    if direction == "t2a":
-        pool = [(clip.id, clip.digest) for clip in dataset.clips]
-    else:
-        pool = [(text.id, text.text) for text in texts(dataset)]
-    return DatasetRef(
-        name=dataset.name,
-        revision=dataset.revision,
-        fingerprint=dataset.fingerprint,
-        candidates=runs.pool_digest(pool),
-        clips=len(dataset.clips),
-        queries=queries,
-    )
+def _shown(dataset: Dataset, asked: Task, ranking: Ranking) -> Shown:
+    first: list[int] = ranking.top[:, 0].tolist()  # type: ignore[index]
+    shown = Shown(asked.shown, [asked.candidates_shown[i] for i in first])
+    if dataset.explain is None:
+        return shown
+    broken = [dataset.explain(query, asked.candidates[i]) for query, i in zip(asked.ids, first, strict=True)]
+    return shown._replace(right=[asked.candidates[row[0]] for row in asked.relevant], broken=broken)
 
 
-def _outcomes(ranking: Ranking, ids: tuple[str, ...], clusters: tuple[str, ...]) -> Outcomes:
+def _outcomes(ranking: Ranking, asked: Task) -> Outcomes:
     from pytest_audioretrieval.metrics.retrieval import map_at
 
     ranks = [[int(r) for r in row] for row in ranking.relevant_ranks]
     return Outcomes(
-        id=list(ids),
-        cluster=list(clusters),
+        id=list(asked.ids),
+        cluster=list(asked.clusters),
         first_hit_rank=[row[0] for row in ranks],
         pessimistic_rank=[int(r) for r in ranking.pessimistic_rank],
         tied=[int(t) for t in ranking.tied],
         ap=[round(float(value), runs.AP_DIGITS) for value in map_at(10)(ranking)],
         margin=[round(float(m), runs.MARGIN_DIGITS) for m in ranking.margin],
         relevant_ranks=ranks if any(len(row) > 1 for row in ranks) else None,
+        slice=list(asked.slices) if asked.slices else None,
     )
 
 
 def _with_means(run: Run) -> Run:
     import msgspec
 
-    from pytest_audioretrieval.metrics import retrieval
-
-    hits = [retrieval.hit_rate(k) for k in (1, 5, 10)]
-    ranks = [retrieval.map_at(10), retrieval.mrr(), retrieval.mean_rank(), retrieval.median_rank()]
-    means = {str(metric): metric.value(run.columns) for metric in (*hits, *ranks, retrieval.margin())}
+    means = {str(metric): metric.value(run.columns) for metric in _metrics(run)}
     means["tied_queries"] = float(sum(t > 0 for t in run.queries.tied))
     means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / run.dataset.queries
     return msgspec.structs.replace(run, metrics={name: round(value, 9) for name, value in means.items()})
+
+
+def _metrics(run: Run) -> Iterator[Metric]:
+    """What a run says of itself: of all its queries, and of each slice."""
+    from pytest_audioretrieval.metrics import binding, retrieval
+
+    parts = tuple(dict.fromkeys(run.queries.slice or ()))
+    whole = [retrieval.hit_rate(k) for k in (1, 5, 10)]
+    whole += [retrieval.map_at(10), retrieval.mrr(), retrieval.mean_rank(), retrieval.median_rank(), retrieval.margin()]
+    own = {"choice": [binding.accuracy()], "texts": [binding.accuracy(), binding.sensitivity()]}.get(run.direction, [])
+    yield from (*whole, *own)
+    yield from (metric.within(part) for part in parts for metric in own or [retrieval.hit_rate(1), retrieval.ndcg(10)])
 
 
 def environment(device: str) -> dict[str, str]:

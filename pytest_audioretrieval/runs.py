@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pytest_audioretrieval.data.types import Broken
     from pytest_audioretrieval.form_rows import FormRow
 
 SCHEMA = "pytest-audioretrieval/run/1"
@@ -78,6 +79,12 @@ class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         relevant_ranks: ranks of all relevant candidates, where some query has more than one.
         source_rank: of the target, other right answers left out; what the forms' ranks are compared with.
         forms: by name, of a run of direction ``forms``.
+        slice: the part of the benchmark that each query belongs to, where it has parts.
+        swap_distance, paraphrase_distance: 1 - cosine of a caption to its swap and to its paraphrase, of a run of
+            direction ``texts``.
+
+    Of a run of direction ``choice`` the candidates are the two options, of ``texts`` the swap and the paraphrase, which
+    should be nearer; on a tie the one that is right has rank 2.
     """
 
     id: list[str]
@@ -90,6 +97,9 @@ class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relevant_ranks: list[list[int]] | None = None
     source_rank: list[int] | None = None
     forms: dict[str, FormOutcomes] | None = None
+    slice: list[str] | None = None
+    swap_distance: list[float] | None = None
+    paraphrase_distance: list[float] | None = None
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -125,9 +135,15 @@ class Columns:
 
         self.first_hit_rank: npt.NDArray[np.int64] = np.asarray(outcomes.first_hit_rank, dtype=np.int64)
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
+        self.tied: npt.NDArray[np.int64] = np.asarray(outcomes.tied, dtype=np.int64)
         rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
         self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
         self.source_rank: npt.NDArray[np.int64] = np.asarray(outcomes.source_rank or [], dtype=np.int64)
+        self.slices: list[str] = outcomes.slice or []
+        self.swap_distance, self.paraphrase_distance = (
+            np.asarray(column or [], dtype=np.float64)
+            for column in (outcomes.swap_distance, outcomes.paraphrase_distance)
+        )
         self.forms: dict[str, FormColumns] = {
             name: FormColumns(*(np.asarray(getattr(form, field)) for field in FormOutcomes.__struct_fields__))
             for name, form in (outcomes.forms or {}).items()
@@ -144,10 +160,15 @@ class FormColumns(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """For a person to read, [Q] each: what was asked, and what ranks first."""
+    """For a person to read, [Q] each: what was asked, what ranks first, and where the data tell, what should and why.
+
+    ``broken`` is what the query asks for and the first does not meet; both are empty where the data tell neither.
+    """
 
     query: Sequence[str]
     first: Sequence[str]
+    right: Sequence[str] = ()
+    broken: Sequence[Sequence[Broken]] = ()
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -223,7 +244,13 @@ def _contradiction(run: Run) -> str | None:
         for query, value in zip(q.id, getattr(q, name), strict=True):
             if not low <= value <= high:
                 return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
-    return _missing_or_spare_forms(run) or _impossible_rank(run) or _wrong_precision(run) or _impossible_form(run)
+    return (
+        _missing_or_spare_columns(run)
+        or _impossible_rank(run)
+        or _wrong_precision(run)
+        or _impossible_form(run)
+        or _impossible_distance(run)
+    )
 
 
 def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
@@ -237,11 +264,16 @@ def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
             yield f"forms.{form}.{name}", getattr(outcomes, name)
 
 
-def _missing_or_spare_forms(run: Run) -> str | None:
+def _missing_or_spare_columns(run: Run) -> str | None:
     q, asked = run.queries, run.direction == "forms"
-    for field in ("forms", "source_rank"):
-        if (getattr(q, field) is not None) != asked:
-            return f"direction is {run.direction!r} {'without' if asked else 'with'} queries.{field}"
+    for field, needed in (
+        ("forms", asked),
+        ("source_rank", asked),
+        ("swap_distance", run.direction == "texts"),
+        ("paraphrase_distance", run.direction == "texts"),
+    ):
+        if (getattr(q, field) is not None) != needed:
+            return f"direction is {run.direction!r} {'without' if needed else 'with'} queries.{field}"
     if asked and set(q.forms or ()) != set(FORMS):
         return f"queries.forms are {', '.join(q.forms or ()) or 'none'}, expected {', '.join(FORMS)}"
     return None
@@ -263,10 +295,19 @@ def _impossible_form(run: Run) -> str | None:
     return None
 
 
+def _impossible_distance(run: Run) -> str | None:
+    q = run.queries
+    for column in (q.swap_distance or [], q.paraphrase_distance or []):
+        for query, value in zip(q.id, column, strict=False):
+            if not 0 <= value <= COSINES_APART:
+                return f"query {query!r}: distance {value}, expected 0 to {COSINES_APART:g}"
+    return None
+
+
 def _impossible_rank(run: Run) -> str | None:
     q = run.queries
     # Every text is a query of one direction and a candidate of the other; only the number of clips is known.
-    last = MOST_CANDIDATES if run.direction == "a2t" else run.dataset.clips
+    last = {"a2t": MOST_CANDIDATES, "choice": 2, "texts": 2}.get(run.direction, run.dataset.clips)
     for position, rank in enumerate(q.first_hit_rank):
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
         if not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks or ranks[0] < 1 or ranks[-1] > last:

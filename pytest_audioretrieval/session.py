@@ -160,6 +160,13 @@ class RetrievalSession:
             self._datasets[name] = target.source.load(self.cache, self.track)
         return self._datasets[name]
 
+    def heard(self, dataset: str, name: str) -> str:
+        """Where a person can listen to a clip of a loaded dataset; what is no clip is a text, and told as it is."""
+        from pytest_audioretrieval.report.listening import heard
+
+        clip = next((clip for clip in self._datasets[dataset].clips if clip.id == name), None)
+        return heard(clip, self.cache / "listen" / dataset if self.cache else None) if clip else name
+
     def embedder(self, model: ModelSpec) -> Embedder | Fused:
         """``model``, hashed and loaded when that is needed."""
         from pytest_audioretrieval.embedding.fused import embedder

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pytest_audioretrieval.data.types import Caption, Dataset
+from pytest_audioretrieval.errors import DataError
 
 #: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
-#: reformulations, and ranks clips (CORA, 3.3).
-Direction = Literal["t2a", "a2t", "forms"]
+#: reformulations, and ranks clips (CORA, 3.3); ``choice`` asks which of two pairs of text and clip holds (ReasonAudio,
+#: 5.1; MASB, Exp. 1 and 4); ``texts`` how far a caption moves when its meaning, or its wording, changes (MASB, Exp. 3).
+Direction = Literal["t2a", "a2t", "forms", "choice", "texts"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 #: Where nobody says which.
 USUAL: tuple[Direction, ...] = ("t2a", "a2t")
@@ -18,11 +20,12 @@ USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 @dataclass(frozen=True)
 class Text:
-    """One text that is asked or ranked: a caption, or all captions that read the same."""
+    """One text that is asked or ranked: a caption, all captions that read the same, or a query."""
 
     id: str
     text: str
     clips: tuple[str, ...]
+    slice: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Task:
             clips together, the first clip of all that hang together.
         candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
+        slices: the part of the benchmark that each query belongs to, [Q]; None where it has no parts.
     """
 
     ids: tuple[str, ...]
@@ -44,10 +48,13 @@ class Task:
     candidates: tuple[str, ...]
     candidates_shown: tuple[str, ...]
     relevant: tuple[tuple[int, ...], ...]
+    slices: tuple[str, ...] | None = None
 
 
 def texts(dataset: Dataset) -> tuple[Text, ...]:
     """The texts of a dataset in document order, merged where the dataset says so."""
+    if dataset.queries:
+        return tuple(Text(q.id, q.text, q.clips, q.slice) for q in dataset.queries)
     if not dataset.merge_identical_captions:
         return tuple(Text(c.id, c.text, (c.clip,)) for c in dataset.captions)
     groups: dict[str, list[Caption]] = defaultdict(list)
@@ -57,7 +64,12 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
 
 
 def task(dataset: Dataset, direction: Direction) -> Task:
-    """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``."""
+    """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``.
+
+    Raises:
+        DataError: the dataset asks nothing in this direction.
+    """
+    _check_asks(dataset, direction)
     asked = texts(dataset)
     clips = [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
@@ -66,10 +78,11 @@ def task(dataset: Dataset, direction: Direction) -> Task:
         return Task(
             ids=tuple(t.id for t in asked),
             shown=tuple(t.text for t in asked),
-            clusters=tuple(cluster[t.clips[0]] for t in asked),
+            clusters=tuple(t.id if dataset.queries else cluster[t.clips[0]] for t in asked),
             candidates=tuple(clips),
             candidates_shown=tuple(clips),
             relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
+            slices=tuple(t.slice for t in asked) if dataset.queries else None,
         )
     right: dict[str, list[int]] = defaultdict(list)
     for position, text in enumerate(asked):
@@ -82,6 +95,16 @@ def task(dataset: Dataset, direction: Direction) -> Task:
         candidates=tuple(t.id for t in asked),
         candidates_shown=tuple(repr(t.text) for t in asked),
         relevant=tuple(tuple(right[c]) for c in clips),
+    )
+
+
+def _check_asks(dataset: Dataset, direction: Direction) -> None:
+    if dataset.captions or (dataset.queries and direction == "t2a"):
+        return
+    there = {"t2a": dataset.queries, "choice": dataset.choices, "texts": dataset.rewordings}
+    raise DataError(
+        f"dataset {dataset.name!r} asks nothing in direction {direction}: it is for direction "
+        f"{', '.join(name for name, asked in there.items() if asked)}; choose a suite that asks so (--retrieval-suite)"
     )
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.metrics.binding import accuracy, sensitivity
     from pytest_audioretrieval.metrics.rank_drop import Reformulation, reformulation
     from pytest_audioretrieval.metrics.ranking import Ranking, first_hit_rank, rank, rank_scores
     from pytest_audioretrieval.metrics.retrieval import (
@@ -33,6 +34,7 @@ __all__ = [
     "Metric",
     "Ranking",
     "Reformulation",
+    "accuracy",
     "first_hit_rank",
     "form_hit_rate",
     "hit_rate",
@@ -49,12 +51,14 @@ __all__ = [
     "rank_spread",
     "recall",
     "reformulation",
+    "sensitivity",
     "tbmd",
     "worst_hit_rate",
     "worst_rank_loss",
 ]
 
 _HOME = {
+    **dict.fromkeys(("accuracy", "sensitivity"), "binding"),
     **dict.fromkeys(("Ranking", "first_hit_rank", "rank", "rank_scores"), "ranking"),
     **dict.fromkeys(("Reformulation", "reformulation"), "rank_drop"),
     **dict.fromkeys(

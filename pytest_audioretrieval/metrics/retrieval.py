@@ -6,12 +6,12 @@ Nothing here imports numpy before a metric is computed, because suites name thei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +49,7 @@ class Metric:
         statistic: what sums a run up, in ``value``.
         form: the reformulation it is about, ``robustness.ALL`` where about all of them, None where about none.
         octaves: of a logarithm of ranks, its least and greatest value over log2 of the pool's size.
+        slice: the part of the benchmark that it is read on; None for all of it.
     """
 
     name: str
@@ -58,12 +59,38 @@ class Metric:
     statistic: Literal["mean", "median"] = "mean"
     form: str | None = None
     octaves: tuple[int, int] | None = None
+    slice: str | None = None
 
     def __call__(self, ranking: RankingLike) -> Floats:
-        return self.per_query(ranking)
+        values = self.per_query(ranking)
+        return values if self.slice is None else values[self.queries(ranking)]
 
     def __str__(self) -> str:
         return self.name
+
+    def within(self, part: str) -> Metric:
+        """The same on the queries of one slice: ``hit_rate(1).within("negation")`` is ``negation:R@1``."""
+        return replace(self, name=f"{part}:{self.name}", slice=part)
+
+    def queries(self, ranking: RankingLike) -> Ints:
+        """Positions of the queries that have a value, ascending.
+
+        Raises:
+            SpecError: the ranking has no such slice.
+        """
+        import numpy as np
+
+        if self.slice is None:
+            return np.arange(len(ranking.first_hit_rank))
+        slices = getattr(ranking, "slices", [])
+        found = np.flatnonzero(np.asarray(slices, dtype=object) == self.slice)
+        if not len(found):
+            known = sorted(set(slices))
+            raise SpecError(
+                f"no slice {self.slice!r} in this run: {did_you_mean(self.slice, known)}"
+                f"there are {', '.join(known) or 'none'}"
+            )
+        return found
 
     def limits(self, pool: int) -> tuple[float, float] | None:
         """Least and greatest value that ``pool`` candidates allow, where the values seen may not show them."""

@@ -22,7 +22,7 @@ def cells(finding: Finding) -> tuple[str, ...]:
         f"{finding.new_value:.4f}",
         f"{finding.difference:+.4f}",
         interval(finding),
-        f"{finding.margin:g}",
+        f"{finding.margin:g}" if finding.margin else "-",
         verdict(finding),
     )
 

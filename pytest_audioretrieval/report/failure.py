@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession
 
 WIDTH = 72
+#: Where there is more to say of each query than its ranks.
+EXAMPLES = 3
+LONGEST_PATH = 400
 
 
 def explain(finding: Finding, session: RetrievalSession) -> str:
     """The screen of a failed claim."""
     lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
-    lines += _figures(finding)
+    lines += _against_chance(finding) if finding.claim == "above_chance" else _figures(finding)
     if finding.causes:
         lines += ["", f"why: {finding.causes[0]}", *(f"     {cause}" for cause in finding.causes[1:])]
-    lines += _losers(finding)
+    lines += _losers(finding, session)
     if finding.environment:
         lines += [
             "",
@@ -30,6 +33,14 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
             *(f"  {_short(line, 160)}" for line in finding.environment),
         ]
     return "\n".join([*lines, "", *_next(finding, session)])
+
+
+def _against_chance(finding: Finding) -> Iterator[str]:
+    yield (
+        f"  accuracy {finding.new_value:.4f}, chance 0.5, clustered 95 % interval {interval(finding)} around chance, "
+        f"{finding.queries} choices in {finding.clusters} clusters"
+    )
+    yield from (f"  {line}" for line in finding.chance)
 
 
 def _figures(finding: Finding) -> Iterator[str]:
@@ -56,14 +67,21 @@ def _settling(finding: Finding) -> str:
     return f"about {finding.clusters_needed} clusters would settle it at this spread"
 
 
-def _losers(finding: Finding) -> Iterator[str]:
+def _losers(finding: Finding, session: RetrievalSession) -> Iterator[str]:
     if not finding.losers:
         return
     yield ""
     yield "queries that lost most (rank before -> now):"
-    for query in finding.losers:
+    told = any(query.right for query in finding.losers)
+    for query in finding.losers[: EXAMPLES if told else None]:
         yield f"  {query.before:>4} -> {query.after:<4} {_short(query.shown)!r}  [{_short(query.id, 40)}]"
-        yield f"               first now: {_short(query.first)}"
+        if not query.right:
+            yield f"               first now: {_short(query.first)}"
+            continue
+        yield f"               first now: {_short(session.heard(finding.dataset, query.first), LONGEST_PATH)}"
+        if query.why:
+            yield f"                  breaks: {_short(query.why, 160)}"
+        yield f"             should have: {_short(session.heard(finding.dataset, query.right), LONGEST_PATH)}"
 
 
 def _short(text: str, width: int = WIDTH) -> str:
@@ -74,6 +92,10 @@ def _short(text: str, width: int = WIDTH) -> str:
 def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
     if finding.claim == "consistent":
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
+        return
+    if finding.claim == "above_chance":
+        yield "next: these choices do not show that the model reads this property; all experiments of MASB: "
+        yield f"      python -m pytest_audioretrieval binding {finding.model_spec} --dataset {finding.dataset}"
         return
     more = partial(session.command, finding.model_spec)
     if finding.verdict == "regressed":

@@ -32,9 +32,11 @@ COLOURS = {
     "improved": "bold green",
     "non_inferior": "green",
     "consistent": "green",
+    "above_chance": "green",
     "inconclusive": "yellow",
     "regressed": "bold red",
     "inconsistent": "bold red",
+    "below_chance": "bold red",
 }
 #: Columns that the heading of each run says once: model, dataset, direction.
 SAID = 3
