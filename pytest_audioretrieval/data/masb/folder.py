@@ -31,9 +31,9 @@ MIRROR = "mirror-order"
 def load_masb(folder: Path) -> Dataset:
     """Choices and rewordings, with the track as cluster; every sound is hashed, none is decoded.
 
-    A caption row gives one choice (Exp. 1: the caption over its swap, for its clip) and one rewording (Exp. 3), both with
-    id ``<clip_id>_<axis>_<style>``; ``Rewording.recording`` is ``<clip_id>_<axis>``. A pair of mixes gives two choices
-    (Exp. 4: one caption over the other for the one mix, the reverse for the other).
+    A caption row gives one choice (Exp. 1: the caption over its swap, for its clip) and one rewording (Exp. 3), both
+    with id ``<clip_id>_<axis>_<style>``; ``Rewording.recording`` is ``<clip_id>_<axis>``. A pair of mixes gives two
+    choices (Exp. 4: one caption over the other for the one mix, the reverse for the other).
 
     Choices whose clip is missing are left out and counted in the notes, both of a pair where one mix is: its prior
     would not cancel. Rewordings need no sound.
