@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.data.lines import json_lines, read
+from pytest_audioretrieval.data.lines import check_columns, csv_lines, json_lines, read
 from pytest_audioretrieval.data.query_sets import Cases, QueryItem, QuerySet, collect
 from pytest_audioretrieval.data.texts import caption_text, is_id, query_text
-from pytest_audioretrieval.errors import DataError, did_you_mean
+from pytest_audioretrieval.errors import DataError
 
 COLUMNS = ("audio_id", "caption", *FORMS)
 #: Needed only where a clip has several items; else the clip's id is the item's.
@@ -54,55 +52,13 @@ def load_cora(path: Path, *, name: str | None = None, cases: Cases = "complete")
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     text = read(path, expected="name a .jsonl or .csv file of queries")
     if path.suffix == ".csv":
-        yield from _csv_rows(text, path)
+        yield from csv_lines(text, path, COLUMNS, (OPTIONAL,))
     elif path.suffix == ".jsonl":
         for number, row in json_lines(text, path, dict[str, str | None]):
-            _check(tuple(row), f"{path}:{number}")
+            check_columns(tuple(row), f"{path}:{number}", COLUMNS, (OPTIONAL,))
             yield number, row
     else:
         raise DataError(f"{path}: ends in {path.suffix!r}: expected a query set in .jsonl or .csv")
-
-
-def _csv_rows(text: bytes, path: Path) -> Iterator[tuple[int, Row]]:
-    try:
-        reader = csv.reader(io.StringIO(text.decode(), newline=""), strict=True)
-    except UnicodeDecodeError as error:
-        number = text.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{number}: invalid UTF-8: save the file as UTF-8") from None
-    columns: Sequence[str] | None = None
-    try:
-        for cells in reader:
-            if not cells:
-                continue
-            if columns is None:
-                columns = cells
-                _check(columns, f"{path}:{reader.line_num}")
-                continue
-            if len(cells) != len(columns):
-                raise DataError(
-                    f"{path}:{reader.line_num}: {len(cells)} cells, expected {len(columns)} ({', '.join(columns)}): "
-                    "quote a cell that holds a comma"
-                )
-            yield reader.line_num, dict(zip(columns, cells, strict=True))
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: no readable CSV: {error}") from None
-
-
-def _check(found: Sequence[str], where: str) -> None:
-    """Refuse columns other than those expected, naming both sides."""
-    missing = [column for column in COLUMNS if column not in found]
-    unknown = [column for column in found if column not in (*COLUMNS, OPTIONAL)]
-    repeated = sorted({column for column in found if found.count(column) > 1})
-    wrong = [
-        f"{what} {', '.join(map(repr, columns))}"
-        for what, columns in (("missing", missing), ("unknown", unknown), ("repeated", repeated))
-        if columns
-    ]
-    if wrong:
-        hint = did_you_mean(unknown[0], missing) if unknown else ""
-        raise DataError(
-            f"{where}: columns {'; '.join(wrong)}: {hint}expected {', '.join(COLUMNS)}, and optionally {OPTIONAL}"
-        )
 
 
 def _item(row: Row, where: str) -> QueryItem:

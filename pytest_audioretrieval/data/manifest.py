@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.lines import explain, json_lines, read
+from pytest_audioretrieval.data.sound_files import file_clip
 from pytest_audioretrieval.data.texts import is_id, query_text, shows_nothing
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 from pytest_audioretrieval.errors import DataError, did_you_mean
-
-if TYPE_CHECKING:
-    from pytest_audioretrieval.audio.types import Waveform
 
 CAPTIONS = "captions.jsonl"
 SETTINGS = "dataset.toml"
@@ -36,12 +34,14 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         sha256: of ``captions.jsonl``, when the folder is to be pinned.
         identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
             several relevant clips of a text that several clips share (fault 65).
+        layout: ``"captions"`` is ``captions.jsonl``; ``"masb"`` the files of ``data/masb/folder.py``.
     """
 
     name: str
     licence: str
     sha256: str | None = None
     identical_captions: Literal["separate", "merge"] = "separate"
+    layout: Literal["captions", "masb"] = "captions"
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -74,10 +74,14 @@ def load_folder(folder: Path) -> Dataset:
     Raises:
         DataError: anything that is not as described above, naming file and line.
     """
-    settings = _settings(folder)
+    settings = read_settings(folder)
+    if settings.layout == "masb":
+        from pytest_audioretrieval.data.masb.folder import load_masb
+
+        return load_masb(folder)
     text = read(folder / CAPTIONS, expected=EXPECTED)
     if settings.sha256 is not None:
-        _verify(text, settings.sha256, str(folder / CAPTIONS))
+        _verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
     captions: list[Caption] = []
     notes: Counter[str] = Counter()
@@ -115,10 +119,15 @@ def load_folder(folder: Path) -> Dataset:
 
 def folder_name(folder: Path) -> str:
     """The name ``dataset.toml`` gives, without reading the rest."""
-    return _settings(folder).name
+    return read_settings(folder).name
 
 
-def _settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> Settings:
+    """``dataset.toml`` of a dataset folder.
+
+    Raises:
+        DataError: it is missing, or not as ``Settings`` describes it.
+    """
     path = folder / SETTINGS
     try:
         settings = msgspec.toml.decode(read(path, expected=EXPECTED), type=Settings)
@@ -140,44 +149,15 @@ def _settings(folder: Path) -> Settings:
 
 
 def _clip(folder: Path, line: Line, where: str) -> Clip:
-    path = _inside(folder, line.audio, where)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{where}: audio file {line.audio!r} is missing: add it or remove the line") from None
-    except OSError as error:
-        raise DataError(f"{where}: audio file {line.audio!r} cannot be read: {error.strerror}") from None
+    clip = file_clip(folder, line.audio, line.id if line.id is not None else line.audio, where)
     if line.sha256 is not None:
-        _verify(content, line.sha256, f"{where}: {line.audio!r}")
-    name = line.id if line.id is not None else line.audio
-    if not is_id(name):
-        raise DataError(f"{where}: clip id {name!r}: leave 'id' out or give it a name of printable characters")
-    return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=_reader(path, name))
+        _verify(clip.digest, line.sha256, f"{where}: {line.audio!r}")
+    if not is_id(clip.id):
+        raise DataError(f"{where}: clip id {clip.id!r}: leave 'id' out or give it a name of printable characters")
+    return clip
 
 
-def _inside(folder: Path, audio: str, where: str) -> Path:
-    root = folder.resolve()
-    relative = PurePosixPath(audio)
-    try:
-        path = (root / relative).resolve() if "\0" not in audio else root.parent
-    except (OSError, RuntimeError):
-        raise DataError(f"{where}: audio path {audio!r} cannot be followed (a loop of links?): name a file") from None
-    if relative.is_absolute() or not path.is_relative_to(root) or path == root:
-        raise DataError(f"{where}: audio path {audio!r} leaves {folder}: use a path inside the folder")
-    return path
-
-
-def _reader(path: Path, name: str) -> Any:
-    def read() -> Waveform:
-        from pytest_audioretrieval.audio.decode import decode
-
-        return decode(path, name=name)
-
-    return read
-
-
-def _verify(content: bytes, expected: str, what: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
+def _verify(found: str, expected: str, what: str) -> None:
     if found != expected.lower():
         raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")
 

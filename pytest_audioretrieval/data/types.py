@@ -94,7 +94,8 @@ class Rewording:
     Attributes:
         id: unique within its dataset.
         text, swap, paraphrase: the caption, its attribute swap, its paraphrase.
-        cluster: label of the recording it is about; also the resampling unit.
+        recording: what it is about: "captions of all other recordings" are those with another label here.
+        cluster: label of the resampling unit: several recordings of one track share it.
         slice: the part of the benchmark it belongs to.
     """
 
@@ -102,6 +103,7 @@ class Rewording:
     text: str
     swap: str
     paraphrase: str
+    recording: str
     cluster: str
     slice: str
 

@@ -1,0 +1,74 @@
+"""Sound files of a folder: paths that stay inside it, and clips."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.errors import DataError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
+
+
+def inside(folder: Path, audio: str, where: str) -> Path:
+    """The file that ``audio``, a path relative to ``folder``, names; links are followed.
+
+    Raises:
+        DataError: it is absolute, or ends outside of the folder; names ``where``.
+    """
+    root = folder.resolve()
+    relative = PurePosixPath(audio)
+    try:
+        path = (root / relative).resolve() if "\0" not in audio else root.parent
+    except (OSError, RuntimeError):
+        raise DataError(f"{where}: audio path {audio!r} cannot be followed (a loop of links?): name a file") from None
+    if relative.is_absolute() or not path.is_relative_to(root) or path == root:
+        raise DataError(f"{where}: audio path {audio!r} leaves {folder}: use a path inside the folder")
+    return path
+
+
+def file_clip(folder: Path, audio: str, name: str, where: str) -> Clip:
+    """The clip ``name`` of the file at ``audio``, a path relative to ``folder``: hashed, not decoded.
+
+    Raises:
+        DataError: no such file inside the folder, or none that can be read; names ``where``.
+    """
+    path = inside(folder, audio, where)
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        raise DataError(f"{where}: audio file {audio!r} is missing: add it or remove the line") from None
+    except OSError as error:
+        raise DataError(f"{where}: audio file {audio!r} cannot be read: {error.strerror}") from None
+    return Clip(name, digest, partial(_read, path, name), path)
+
+
+def by_stem(folder: Path) -> dict[str, list[str]]:
+    """Names of the files at the top of a folder, by their part before the first dot; none where it is no folder."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_file() and not path.name.startswith("."):
+            found[path.name.partition(".")[0]].append(path.name)
+    return found
+
+
+def only(names: list[str], folder: Path) -> str | None:
+    """The one name, or None where there is none.
+
+    Raises:
+        DataError: there are several.
+    """
+    if len(names) > 1:
+        raise DataError(f"{folder}: {' and '.join(names)} are files of one recording: keep one")
+    return names[0] if names else None
+
+
+def _read(path: Path, name: str) -> Waveform:
+    from pytest_audioretrieval.audio.decode import decode
+
+    return decode(path, name=name)
