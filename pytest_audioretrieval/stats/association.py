@@ -97,7 +97,7 @@ def associate(
         raise DataError("all pairs are of one cluster: expected at least 2, because clusters are what is resampled")
     estimate, redraw = (pearson, _pearson_resamples) if method == "pearson" else (spearman, _spearman_resamples)
     r = estimate(left, right)
-    low, high = _percentiles(redraw(left, right, clusters, resamples, seed), confidence)
+    low, high = percentiles(redraw(left, right, clusters, resamples, seed), confidence)
     return Association(r, low, high, len(left), len(clusters.sizes))
 
 
@@ -179,7 +179,8 @@ def _spearman_resamples(x: Floats, y: Floats, clusters: Clusters, resamples: int
     return np.asarray(np.clip(found, -1, 1))
 
 
-def _percentiles(found: Floats, confidence: float) -> tuple[float, float]:
+def percentiles(found: Floats, confidence: float) -> tuple[float, float]:
+    """Two-sided interval from resamples [B] of a value in [-1, 1]; a NaN is -1 for its lower end, 1 for its upper."""
     tail = (1 - confidence) / 2
     low, high = np.nan_to_num(found, nan=-1.0), np.nan_to_num(found, nan=1.0)
     return float(np.quantile(low, tail)), -float(np.quantile(-high, tail))

@@ -31,6 +31,19 @@ def numbers(name: str, values: npt.ArrayLike, shape: str = "[P]") -> Floats:
     return found
 
 
+def choices(name: str, values: npt.ArrayLike) -> Floats:
+    """``values`` [P] as outcomes of choices between two: 1 right, 0 wrong, 0.5 at a tie.
+
+    Raises:
+        DataError: as ``numbers``, or another value.
+    """
+    found = numbers(name, values)
+    wrong = np.flatnonzero((found != 0) & (found != 0.5) & (found != 1))
+    if len(wrong):
+        raise DataError(f"{name}[{wrong[0]}] is {found[wrong[0]]:g}: expected 1 (right), 0 (wrong) or 0.5 (a tie)")
+    return found
+
+
 def labels(name: str, values: Iterable[object]) -> list[str]:
     """``values`` as text.
 

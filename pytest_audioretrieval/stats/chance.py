@@ -1,0 +1,121 @@
+"""Whether choices between two options beat a coin: the usual answer, and one that knows which choices belong together.
+
+**Independent.** The exact two-sided binomial test and Wilson's interval (MASB, Exp. 1), as if
+every choice were a new observation. Two captions of one recording are not, so both promise too much.
+
+**Clustered.** Under chance a cluster is as likely to prefer the right options as the wrong ones *by the same amount*.
+So its sum of (choice - 1/2) keeps its size and flips its sign, each cluster on its own, whatever its choices have in
+common. In half units all sums are whole, so the distribution of their total is counted out, not sampled. For clusters
+of one choice without a tie this is the binomial test.
+
+The interval weighs clusters by a Bayesian bootstrap and adds one that was never seen, of mean size, with every choice
+wrong for the lower end and right for the upper one (``bootstrap``; Gaffke 2005): for clusters of one choice that is
+Clopper and Pearson's interval, up to the noise of the resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from math import fsum, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.seed import SEED
+from pytest_audioretrieval.stats.bootstrap import Floats, lower_bound, resample
+from pytest_audioretrieval.stats.clusters import Clusters, group
+from pytest_audioretrieval.stats.columns import choices, same_length
+from pytest_audioretrieval.stats.paired import CONFIDENCE, RESAMPLES, check_settings
+
+#: Of each end of a two-sided interval.
+_ONE_SIDED = (1 + CONFIDENCE) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """An accuracy against 1/2, all choices independent and by cluster; both p two-sided, both intervals 95 %.
+
+    Attributes:
+        accuracy: right choices and half the ties, over all ``trials``.
+        successes: the same as a whole number; half a success left over is rounded towards chance.
+    """
+
+    accuracy: float
+    trials: int
+    ties: int
+    successes: int
+    p_exact: float
+    wilson_low: float
+    wilson_high: float
+    clusters: int
+    p_clustered: float
+    clustered_low: float
+    clustered_high: float
+
+
+def against_chance(
+    correct: npt.ArrayLike, cluster: Iterable[Hashable], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Chance:
+    """Test choices between two options against chance, 1/2 (MASB, Exp. 1 and 4; method: the module's text).
+
+    Args:
+        correct: [Q], 1 right, 0 wrong, 0.5 at a tie.
+        cluster: [Q] labels, any hashable: the recording or track of each choice.
+        resamples: of the clustered interval; both p-values are exact.
+
+    Raises:
+        SpecError: an argument out of range. DataError: other outcomes, or labels that do not fit.
+    """
+    check_settings(_ONE_SIDED, resamples, seed)
+    found, clusters = choices("correct", correct), group(cluster)
+    trials = same_length({"correct": found, "cluster": clusters.codes})
+    halves = int(2 * found.sum())
+    successes = (halves + (halves < trials)) // 2
+    wilson_low, wilson_high = _wilson(halves / 2 / trials, trials)
+    low, high = _clustered_interval(found, clusters, resamples, seed)
+    return Chance(
+        accuracy=fsum(found) / trials,
+        trials=trials,
+        ties=int(np.count_nonzero(found == 0.5)),
+        successes=successes,
+        p_exact=sign_flip_p(np.repeat([1.0, -1.0], [successes, trials - successes])),
+        wilson_low=wilson_low,
+        wilson_high=wilson_high,
+        clusters=len(clusters.sizes),
+        p_clustered=sign_flip_p(clusters.sums(2 * found - 1)),
+        clustered_low=low,
+        clustered_high=high,
+    )
+
+
+def sign_flip_p(sums: Floats) -> float:
+    """Share of all ways to flip the signs of ``sums`` [C], whole numbers, whose total is as far from 0 or farther."""
+    sizes = np.abs(sums[sums != 0]).astype(np.int64)
+    total = int(sizes.sum())
+    # Probability of each sum of the terms that keep a plus sign, 0 to total.
+    plus = np.zeros(total + 1)
+    plus[0], reached = 1.0, 0
+    for size in sizes.tolist():
+        grown = np.zeros(reached + size + 1)
+        grown[: reached + 1] = plus[: reached + 1] / 2
+        grown[size:] += plus[: reached + 1] / 2
+        reached += size
+        plus[: reached + 1] = grown
+    distance = np.abs(2 * np.arange(total + 1) - total)
+    return min(1.0, float(plus[distance >= abs(sums.sum())].sum()))
+
+
+def _wilson(share: float, trials: int) -> tuple[float, float]:
+    """Wilson's score interval (1927), of a share that may hold half successes."""
+    square = NormalDist().inv_cdf(_ONE_SIDED) ** 2
+    centre = share + square / (2 * trials)
+    reach = sqrt(square * (share * (1 - share) + square / (4 * trials)) / trials)
+    return max(0.0, (centre - reach) / (1 + square / trials)), min(1.0, (centre + reach) / (1 + square / trials))
+
+
+def _clustered_interval(correct: Floats, clusters: Clusters, resamples: int, seed: int) -> tuple[float, float]:
+    drawn = resample(clusters.sums(correct)[None], clusters.sizes, resamples, seed)
+    lower, upper = drawn.means(np.zeros(1)), drawn.means(np.array([drawn.mean_size]))
+    return float(lower_bound(lower, _ONE_SIDED)[0]), -float(lower_bound(-upper, _ONE_SIDED)[0])
