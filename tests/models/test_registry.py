@@ -17,7 +17,7 @@ from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
-from pytest_audioretrieval.models.types import ModelIdentity
+from pytest_audioretrieval.models.types import ModelIdentity, is_pair_scorer
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.spec import ModelSpec, parse
 
@@ -172,6 +172,7 @@ def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None
     spec = parse("retrievers_of_a_user:make")
     assert registry.load(spec, identity(spec), device="cpu") is scorer
     assert made("retrievers_of_a_user:both") is both
+    assert [is_pair_scorer(model) for model in (scorer, both, complete())] == [True, False, False]
     with pytest.raises(SpecError) as caught:
         made("retrievers_of_a_user:make")
     assert str(caught.value) == (
