@@ -35,6 +35,10 @@ class Fused:
         """There is none."""
         raise SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
 
+    def texts(self, texts: Sequence[str]) -> NoReturn:
+        """There are no vectors that hold by themselves."""
+        return self.retriever
+
     scores_pairs = False
 
     def pair_scores(self, pairs: Pairs) -> NoReturn:
