@@ -33,11 +33,11 @@ class Fused:
     @property
     def retriever(self) -> NoReturn:
         """There is none."""
-        raise SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
+        raise self._embeds_nothing()
 
     def texts(self, texts: Sequence[str]) -> NoReturn:
         """There are no vectors that hold by themselves."""
-        return self.retriever
+        raise self._embeds_nothing()
 
     scores_pairs = False
 
@@ -48,6 +48,9 @@ class Fused:
     def text_preference(self, pairs: TextPairs) -> NoReturn:
         """There is none."""
         raise SpecError(f"{self.spec.id} is a fusion of scores and prefers no text: ask a pair scorer")
+
+    def _embeds_nothing(self) -> SpecError:
+        return SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
 
     @property
     def device(self) -> str:
