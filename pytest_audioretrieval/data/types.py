@@ -94,8 +94,9 @@ class Rewording:
     Attributes:
         id: unique within its dataset.
         text, swap, paraphrase: the caption, its attribute swap, its paraphrase.
-        cluster: label of the recording it is about; also the resampling unit.
+        cluster: label of the resampling unit: rewordings that share one are not independent.
         slice: the part of the benchmark it belongs to.
+        recording: label of the recording it is about; captions of other labels are "all other recordings".
     """
 
     id: str
@@ -104,6 +105,7 @@ class Rewording:
     paraphrase: str
     cluster: str
     slice: str
+    recording: str
 
 
 class Broken(NamedTuple):
