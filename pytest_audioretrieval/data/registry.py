@@ -40,9 +40,22 @@ def _sounds_single(cache: Path | None, track: Track) -> Dataset:
     return load_sounds_single(load_pins().dataset_fingerprint("builtin/sounds-single"))
 
 
+def _binding(cache: Path | None, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.binding.dataset import load_binding
+    from pytest_audioretrieval.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/binding")
+    return load_binding(pinned, cache=cache, progress=lambda clips: track(clips, "rendering binding"))  # type: ignore[arg-type,return-value]
+
+
 #: Datasets with a name. Sets pinned on a hub join here.
 NAMED: dict[str, Source] = {
-    source.name: source for source in (Source("sounds", _sounds), Source("sounds-single", _sounds_single))
+    source.name: source
+    for source in (
+        Source("sounds", _sounds),
+        Source("sounds-single", _sounds_single),
+        Source("binding", _binding),
+    )
 }
 
 
