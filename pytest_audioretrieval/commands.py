@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.settings import DEVICE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,9 +36,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("models", nargs="+", metavar="SPEC", help="model to ask, as for pytest's --model")
     add("--json", type=Path, metavar="PATH", help="write the tables to a file as well")
     add("--cache", type=Path, metavar="DIR", help="keep vectors here (default: for this run alone)")
-    add("--device", default="auto", metavar="D", help="where models run: auto (default), cpu, cuda, cuda:N or mps")
+    add("--device", type=_device, default="auto", metavar="D", help="where models run: auto, cpu, cuda[:N] or mps")
     add("--offline", action="store_true", help="never touch the network")
     add("--allow-unpinned", action="store_true", help="accept a model that PINS.json does not pin")
+
+
+def _device(text: str) -> str:
+    if not DEVICE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected auto, cpu, cuda, cuda:N or mps")
+    return text
 
 
 @dataclass(frozen=True)
