@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]
 
-#: Wide enough for every table; a terminal that is not wraps the lines.
-_WIDTH = 200
+#: Wide enough for every table, so that no cell is cut; a terminal that is not wraps the lines.
+_WIDTH = 1_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -111,15 +111,19 @@ def subject(embedders: Sequence[Embedder | Fused], datasets: Sequence[dict[str, 
     """Which models, data and protocol tables are about; ``datasets`` as ``described``."""
     from pytest_audioretrieval.measure import environment
 
-    protocol, identities = embedders[0].means.protocol, [embedder.identity for embedder in embedders]
+    protocol = embedders[0].means.protocol
     return {
-        "models": [
-            {"id": who.id, "revision": who.revision, "weights_sha256": who.weights_sha256} for who in identities
-        ],
+        "models": [identified(embedder) for embedder in embedders],
         "datasets": list(datasets),
         "protocol": {"name": protocol.name, **protocol.settings(), "fingerprint": protocol.fingerprint},
         "environment": environment(embedders[0].device),
     }
+
+
+def identified(embedder: Embedder | Fused) -> dict[str, Any]:
+    """Which weights a model is."""
+    who = embedder.identity
+    return {"id": who.id, "revision": who.revision, "weights_sha256": who.weights_sha256}
 
 
 def described(dataset: Dataset, **counts: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.commands import add_options, described, subject, work
+from pytest_audioretrieval.commands import add_options, described, identified, subject, work
 from pytest_audioretrieval.shipped import shipped
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         tables = analyse(models, dataset, prior)
         counts = {"choices": len(dataset.choices), "rewordings": len(dataset.rewordings), "notes": dict(dataset.notes)}
         about = subject(models, [described(dataset, **counts)])
-        at_work.publish(SCHEMA, tables, {"prior": prior.spec.id if prior else None, **about})
+        at_work.publish(SCHEMA, tables, {"prior": prior and identified(prior), **about})
     return 0
 
 

@@ -120,6 +120,8 @@ def test_tables_are_printed_and_written(project: Path, capsys: pytest.CaptureFix
     tables = {table["title"]: table for table in content["tables"]}
     assert list(tables) == TITLES
     assert all(table["rows"] for table in tables.values())
+    labels = [{row[1] for row in tables[title]["rows"]} for title in (TITLES[0], TITLES[4], TITLES[5])]
+    assert labels == [{"order", "role", "all"}, {"mirror-order", "all"}, {"mirror-order", "all"}]
     assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"])
 
 
@@ -132,7 +134,7 @@ def cell(content: dict[str, Any], title: str, labels: tuple[str, ...], name: str
 def test_a_prior_for_a_model_that_embeds(project: Path) -> None:
     assert main(["binding", "binding_toys:Toy", "--prior", "binding_toys:Scorer", "--json", "b.json"]) == 0
     content = strict((project / "b.json").read_text())
-    assert content["prior"] == "binding_toys:Scorer"
+    assert content["prior"] == {"id": "binding_toys:Scorer", "revision": None, "weights_sha256": ""}
     assert [model["id"] for model in content["models"]] == ["binding_toys:Toy"]
     # "right N" and "wrong N" are equally long, and .625 for what stands first cancels out.
     scorer = ("binding_toys:Scorer", "order")
