@@ -36,7 +36,8 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
 
 
 def _against_chance(finding: Finding) -> Iterator[str]:
-    yield f"  accuracy {finding.new_value:.4f} of {finding.queries} choices in {finding.clusters} clusters; chance is 0.5"
+    choices = f"{finding.queries} choices in {finding.clusters} clusters"
+    yield f"  accuracy {finding.new_value:.4f} of {choices}; chance is 0.5"
     yield from (f"  {line}" for line in finding.chance)
 
 
