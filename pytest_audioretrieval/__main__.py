@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pytest_audioretrieval.cora import command as cora
+from pytest_audioretrieval.data.reasonaudio import command as reasonaudio
 from pytest_audioretrieval.errors import RetrievalError
 
 #: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
-COMMANDS = (cora,)
+COMMANDS = (cora, reasonaudio)
 #: Exit code of an error that is told in one line.
 WRONG = 2
 
