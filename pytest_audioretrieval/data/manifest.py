@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -33,15 +33,18 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     Attributes:
         name: how tests and baselines call the dataset; no slash.
         licence: of the sounds; free text.
-        sha256: of ``captions.jsonl``, when the folder is to be pinned.
+        sha256: of ``captions.jsonl`` (``queries.jsonl``), when the folder is to be pinned.
         identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
             several relevant clips of a text that several clips share (fault 65).
+        layout: ``"captions"``, or ``"reasonaudio"``: queries, relevance and choices beside a folder of clips, which
+            ``data/reasonaudio/folder.py`` reads.
     """
 
     name: str
     licence: str
     sha256: str | None = None
     identical_captions: Literal["separate", "merge"] = "separate"
+    layout: Literal["captions", "reasonaudio"] = "captions"
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -74,10 +77,10 @@ def load_folder(folder: Path) -> Dataset:
     Raises:
         DataError: anything that is not as described above, naming file and line.
     """
-    settings = _settings(folder)
+    settings = read_settings(folder)
     text = read(folder / CAPTIONS, expected=EXPECTED)
     if settings.sha256 is not None:
-        _verify(text, settings.sha256, str(folder / CAPTIONS))
+        verify(text, settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
     captions: list[Caption] = []
     notes: Counter[str] = Counter()
@@ -113,12 +116,12 @@ def load_folder(folder: Path) -> Dataset:
     )
 
 
-def folder_name(folder: Path) -> str:
-    """The name ``dataset.toml`` gives, without reading the rest."""
-    return _settings(folder).name
+def read_settings(folder: Path) -> Settings:
+    """What ``dataset.toml`` says, without reading the rest.
 
-
-def _settings(folder: Path) -> Settings:
+    Raises:
+        DataError: it is missing or wrong.
+    """
     path = folder / SETTINGS
     try:
         settings = msgspec.toml.decode(read(path, expected=EXPECTED), type=Settings)
@@ -148,11 +151,11 @@ def _clip(folder: Path, line: Line, where: str) -> Clip:
     except OSError as error:
         raise DataError(f"{where}: audio file {line.audio!r} cannot be read: {error.strerror}") from None
     if line.sha256 is not None:
-        _verify(content, line.sha256, f"{where}: {line.audio!r}")
+        verify(content, line.sha256, f"{where}: {line.audio!r}")
     name = line.id if line.id is not None else line.audio
     if not is_id(name):
         raise DataError(f"{where}: clip id {name!r}: leave 'id' out or give it a name of printable characters")
-    return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=_reader(path, name))
+    return Clip(id=name, digest=hashlib.sha256(content).hexdigest(), read=lazily(path, name))
 
 
 def _inside(folder: Path, audio: str, where: str) -> Path:
@@ -167,7 +170,9 @@ def _inside(folder: Path, audio: str, where: str) -> Path:
     return path
 
 
-def _reader(path: Path, name: str) -> Any:
+def lazily(path: Path, name: str) -> Callable[[], Waveform]:
+    """Decodes ``path`` when it is called; errors call the clip ``name``."""
+
     def read() -> Waveform:
         from pytest_audioretrieval.audio.decode import decode
 
@@ -176,7 +181,8 @@ def _reader(path: Path, name: str) -> Any:
     return read
 
 
-def _verify(content: bytes, expected: str, what: str) -> None:
+def verify(content: bytes, expected: str, what: str) -> None:
+    """Refuse bytes whose sha256 is not the one ``expected``."""
     found = hashlib.sha256(content).hexdigest()
     if found != expected.lower():
         raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")

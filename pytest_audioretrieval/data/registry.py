@@ -40,6 +40,12 @@ def _sounds_single(cache: Path | None, track: Track) -> Dataset:
     return load_sounds_single(load_pins().dataset_fingerprint("builtin/sounds-single"))
 
 
+def _reasonaudio(folder: Path, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.reasonaudio.folder import load_reasonaudio
+
+    return load_reasonaudio(folder, progress=lambda clips: track(clips, "reading clips"))  # type: ignore[arg-type,return-value]
+
+
 #: Datasets with a name. Sets pinned on a hub join here.
 NAMED: dict[str, Source] = {
     source.name: source for source in (Source("sounds", _sounds), Source("sounds-single", _sounds_single))
@@ -57,11 +63,14 @@ def source(text: str, base: Path) -> Source:
         return NAMED[text]
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
-        from pytest_audioretrieval.data.manifest import folder_name, load_folder
+        from pytest_audioretrieval.data.manifest import load_folder, read_settings
 
-        name = folder_name(folder)
+        settings = read_settings(folder)
+        name = settings.name
         if name in NAMED:
             raise DataError(f"{folder}: name {name!r} is that of a built-in dataset: give yours another name")
+        if settings.layout == "reasonaudio":
+            return Source(name, lambda cache, track: _reasonaudio(folder, track), folder.resolve())
         return Source(name, lambda cache, track: load_folder(folder), folder.resolve())
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
