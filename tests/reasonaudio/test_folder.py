@@ -101,6 +101,13 @@ def test_what_is_read(folder: Path) -> None:
     assert clusters(made) == {A.id: A.id, B.id: B.id, C.id: C.id}
 
 
+def test_relevant_clips_are_read_in_document_order(folder: Path) -> None:
+    before = load_reasonaudio(folder)
+    header, *lines = (folder / "qrels.tsv").read_text().splitlines(keepends=True)
+    (folder / "qrels.tsv").write_text("".join([header, *reversed(lines)]))
+    assert load_reasonaudio(folder) == before
+
+
 def test_choices_on_one_text_are_one_cluster_with_its_query(folder: Path) -> None:
     made = load_reasonaudio(folder)
     assert [(c.cluster, c.slice) for c in made.choices] == [

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_audioretrieval.data.reasonaudio import queries
 from pytest_audioretrieval.data.reasonaudio.constraints import Absent, Before, Lasting, Present, Together
 from pytest_audioretrieval.data.reasonaudio.events import Composite
 from pytest_audioretrieval.data.reasonaudio.index import Index, positions
@@ -72,6 +73,13 @@ def test_no_duration_is_borderline() -> None:
 def test_neither_a_text_nor_a_set_of_constraints_comes_twice() -> None:
     assert len({query.text for query in QUERIES}) == len(QUERIES)
     assert len({frozenset(query.constraints) for query in QUERIES}) == len(QUERIES)
+
+
+def test_a_text_that_was_asked_before_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other sounds can read the same: "rain and dog" may be two sounds or one."""
+    monkeypatch.setattr(queries, "wording", lambda constraints, key: "the same")
+    with pytest.raises(DataError, match="500 clips give 1 of 2 negation queries"):
+        make_queries(CORPUS, 2, seed=1)
 
 
 def test_all_shapes_of_a_task_are_asked_about_equally_often() -> None:
@@ -157,10 +165,10 @@ def test_ten_thousand_clips_take_seconds() -> None:
     """200 queries a task (about 3 s of work); two of each are held against brute force."""
     clips = corpus(10_000, 64)
     began = time.process_time()
-    queries = make_queries(clips, 200, seed=1)
+    made = make_queries(clips, 200, seed=1)
     assert time.process_time() - began < 30
-    assert Counter(query.task for query in queries) == dict.fromkeys(TASKS, 200)
-    assert len({query.text for query in queries}) == 1000
-    assert max(len(query.clips) for query in queries) <= 500
-    for query in queries[::100]:
+    assert Counter(query.task for query in made) == dict.fromkeys(TASKS, 200)
+    assert len({query.text for query in made}) == 1000
+    assert max(len(query.clips) for query in made) <= 500
+    for query in made[::100]:
         assert set(query.clips) == relevant(query.constraints, clips)

@@ -61,7 +61,7 @@ class Index:
 
     def _holding(self, constraint: Constraint) -> int:
         if isinstance(constraint, Absent):
-            return self._all & ~self._holding(Present(constraint.sound))
+            return ~self._holding(Present(constraint.sound))
         if constraint not in self._known:
             could = reduce(and_, (self._with.get(sound, 0) for sound in constraint.heard), self._all)
             holds = (1 << at for at in positions(could) if constraint.holds(self.composites[at]))

@@ -21,7 +21,7 @@ from pytest_audioretrieval.data.reasonaudio.constraints import (
     Together,
 )
 from pytest_audioretrieval.data.reasonaudio.events import Composite
-from pytest_audioretrieval.data.reasonaudio.index import CLEAR, Index, positions
+from pytest_audioretrieval.data.reasonaudio.index import Index, positions
 from pytest_audioretrieval.data.reasonaudio.templates import SHAPES, TASKS, Task, wording
 from pytest_audioretrieval.data.sounds.recipe import draw, shuffled
 from pytest_audioretrieval.errors import DataError
@@ -150,7 +150,7 @@ def _duration(index: Index, clip: Composite, made: Constraints) -> Sequence[Cons
         Lasting(event.sound, asked)
         for event in clip.events
         for asked in index.thresholds(event.sound)
-        if asked + CLEAR <= event.lasts
+        if asked <= event.lasts
     ]
 
 
