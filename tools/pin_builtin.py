@@ -15,6 +15,8 @@ from typing import Any
 
 from pytest_audioretrieval.data.binding import recipe as binding
 from pytest_audioretrieval.data.binding.dataset import load_binding
+from pytest_audioretrieval.data.reasonaudio import corpus
+from pytest_audioretrieval.data.reasonaudio.builtin import load_reasoning
 from pytest_audioretrieval.data.sounds import recipe as sounds
 from pytest_audioretrieval.data.sounds.dataset import load_sounds, load_sounds_single
 from pytest_audioretrieval.errors import PinError
@@ -30,6 +32,7 @@ def main() -> None:
         pins["models"][f"builtin/{name}"] = {"revision": None, "files": deciding_files(BUILTIN / name)}
     for name, revision, load in (
         ("binding", binding.REVISION, load_binding),
+        ("reasoning", corpus.REVISION, load_reasoning),
         ("sounds", sounds.REVISION, load_sounds),
         ("sounds-single", sounds.REVISION, load_sounds_single),
     ):

@@ -24,17 +24,23 @@ import msgspec
 import soundfile
 
 from pytest_audioretrieval.data.reasonaudio import corpus
+from pytest_audioretrieval.data.reasonaudio.choices import make_choices
 from pytest_audioretrieval.data.reasonaudio.corpus import Recipe
 from pytest_audioretrieval.data.reasonaudio.events import Composite
+from pytest_audioretrieval.data.reasonaudio.folder import write_queries
 from pytest_audioretrieval.data.reasonaudio.plan import plan
+from pytest_audioretrieval.data.reasonaudio.queries import make_queries
 from pytest_audioretrieval.data.reasonaudio.render import render
 from pytest_audioretrieval.data.reasonaudio.sounds import RATE, Atomic, read_sounds
+from pytest_audioretrieval.data.reasonaudio.templates import TASKS
 from pytest_audioretrieval.data.registry import Track
 from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.files import write_atomically
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.seed import SEED
 
+NAME = "reasonaudio"
+LICENCE = "that of its sounds, which corpus.json lists"
 #: Clips a process makes between two steps of the progress bar.
 CHUNK = 20
 
@@ -52,12 +58,16 @@ def build(
     out: Path,
     *,
     clips: int = 10_000,
+    queries: int = 1_000,
+    choices_per_task: int = 120,
     seed: int = SEED,
     seconds: int = 10,
     workers: int | None = None,
     track: Track | None = None,
 ) -> Built:
-    """Build a corpus, or finish one that was begun with the same arguments; the bytes do not depend on ``workers``.
+    """Build a corpus with what is asked of it, or finish one that was begun with the same arguments.
+
+    The bytes do not depend on ``workers``.
 
     A script that calls this needs ``if __name__ == "__main__"``: processes are spawned.
 
@@ -65,18 +75,23 @@ def build(
         sounds: folder of atomic sounds, see ``read_sounds``.
         out: folder of the corpus, see ``corpus``.
         clips: how many; ``seconds`` how long each.
+        queries: how many of all five tasks; ``choices_per_task`` two-option items of each.
         workers: processes; by default one for each core.
         track: shows progress.
 
     Raises:
-        DataError: sounds that make no corpus; ``out`` holds another one, or foreign files, or cannot be written.
+        DataError: sounds that make no corpus; too few clips for the queries; ``out`` holds another corpus, or foreign
+            files, or cannot be written.
         AudioError: a sound that is not as it should be.
         SpecError: an argument out of range.
     """
     workers = workers if workers is not None else os.cpu_count() or 1
-    _check_arguments(sounds, out, workers)
+    _check_arguments(sounds, out, workers, queries)
     atoms = read_sounds(sounds)
     composites = plan({label: atom.lasts for label, atom in atoms.items()}, clips, seed, seconds)
+    # Before the sounds are mixed: a plan that is too small for its queries should not cost minutes.
+    asked = make_queries(composites, queries // len(TASKS), seed)
+    chosen = make_choices(composites, choices_per_task, seed)
     recipe = _recipe(atoms, clips, seed, seconds)
     with _told(out):
         _claim(out, recipe, composites)
@@ -84,12 +99,14 @@ def build(
         made = _make_all(composites, work, workers, track or Tracker())
         content = b"".join(map(corpus.line, map(corpus.entry, composites, made)))
         write_atomically(out / corpus.CLIPS, content)
-    # CALL SITE of queries, choices and relevance: made from ``composites``, written into ``out``.
+        write_queries(out, asked, chosen, name=NAME, licence=LICENCE)
     digests = {composite.id: digest for composite, digest in zip(composites, made, strict=True)}
     return Built(composites, digests, hashlib.sha256(content).hexdigest())
 
 
-def _check_arguments(sounds: Path, out: Path, workers: int) -> None:
+def _check_arguments(sounds: Path, out: Path, workers: int, queries: int) -> None:
+    if queries < len(TASKS) or queries % len(TASKS):
+        raise SpecError(f"queries {queries}: expected a multiple of {len(TASKS)}, as many of each task")
     if workers < 1:
         raise SpecError(f"workers {workers}: expected at least 1")
     if out.resolve().is_relative_to(sounds.resolve()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser("reasonaudio", help="build the ReasonAudio benchmark from sounds")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_build(actions)
+    _register_show(actions)
 
 
 def _register_build(actions: Commands) -> None:
@@ -54,6 +56,8 @@ def run_build(arguments: argparse.Namespace) -> int:
             arguments.sounds,
             arguments.out,
             clips=arguments.clips,
+            queries=arguments.queries,
+            choices_per_task=arguments.choices_per_task,
             seed=arguments.seed,
             seconds=arguments.seconds,
             workers=arguments.workers,
@@ -62,4 +66,32 @@ def run_build(arguments: argparse.Namespace) -> int:
         print("stopped: the same command goes on from here", file=sys.stderr)
         return _INTERRUPTED
     print(f"{arguments.out}: {len(built.composites)} clips, corpus sha256 {built.sha256}")
+    print(f"next: pytest --retrieval-suite reasoning --retrieval-dataset {shlex.quote(str(arguments.out))}")
+    return 0
+
+
+def _register_show(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "show",
+        help="a query beside timelines of clips, relevant or not and why",
+        description="Print a query and when each sound is heard in clips that meet it, and in some that do not.",
+    )
+    add = parser.add_argument
+    add("out", type=Path, metavar="OUT", help="folder of a corpus with its queries")
+    add("--query", required=True, metavar="ID", help="of a query or of a two-option item")
+    add("--clip", metavar="ID", help="show this clip alone (its name, or its number)")
+    parser.set_defaults(run=run_show)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print; 0.
+
+    Raises:
+        DataError: no such query or clip, or a folder that cannot be read.
+    """
+    from rich.console import Console
+
+    from pytest_audioretrieval.data.reasonaudio.timeline import show
+
+    show(arguments.out, arguments.query, Console(highlight=False, soft_wrap=True), arguments.clip)
     return 0

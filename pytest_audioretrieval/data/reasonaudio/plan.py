@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from pytest_audioretrieval.data.reasonaudio.events import Composite, Event, Pattern
+from pytest_audioretrieval.data.reasonaudio.events import CLEAR, Composite, Event, Pattern
 from pytest_audioretrieval.data.sounds.recipe import between, draw, shuffled
 from pytest_audioretrieval.errors import DataError, SpecError
 
@@ -141,6 +141,8 @@ def _durations(groups: Sequence[_Group], lengths: Mapping[str, int], room: int, 
         most = min(lengths[sound], least[sound] + spare)
         whole = most == lengths[sound] and draw(f"{key}/{sound}/whole", 2)
         found[sound] = most if whole else between(f"{key}/{sound}/lasts", (least[sound], most))
+        # A query asks for whole seconds, and what it asks for must never be a matter of some milliseconds.
+        found[sound] -= max(0, (found[sound] - CLEAR) % 1_000 - (1_000 - 2 * CLEAR))
         spare -= found[sound] - least[sound]
     return found
 
