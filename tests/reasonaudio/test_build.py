@@ -26,11 +26,18 @@ from tests.reasonaudio.tones import make_sounds, tone, write
 
 CLIPS, SECONDS = 60, 3
 COMMAND = [sys.executable, "-m", "pytest_audioretrieval", "reasonaudio", "build"]
-OPTIONS = ["--clips", str(CLIPS), "--seconds", str(SECONDS), "--workers", "2"]
+#: As many as so few short clips allow.
+ASKED = {"queries": 5, "choices_per_task": 1}
+OPTIONS = [
+    *("--clips", str(CLIPS), "--seconds", str(SECONDS), "--workers", "2"),
+    *("--queries", str(ASKED["queries"]), "--choices-per-task", str(ASKED["choices_per_task"])),
+]
 
 
 def again(sounds: Path, out: Path, *, workers: int = 1, clips: int = CLIPS, seed: int = 20261028) -> Built:
-    return build(sounds, out, clips=clips, seconds=SECONDS, seed=seed, workers=workers, track=lambda items, what: items)
+    return build(
+        sounds, out, clips=clips, **ASKED, seconds=SECONDS, seed=seed, workers=workers, track=lambda items, what: items
+    )
 
 
 def contents(out: Path) -> dict[str, str]:
@@ -66,7 +73,7 @@ def a_clip(out: Path, ending: str = "flac") -> Path:
 def test_files_are_clips_with_their_metadata(whole: Path, sounds: Path) -> None:
     composites, digests = read_corpus(whole)
     ids = [composite.id for composite in composites]
-    expected = {"corpus.json", "clips.jsonl", *(f"clips/{name}.{end}" for name in ids for end in ("flac", "json"))}
+    expected = {"corpus.json", "clips.jsonl", "dataset.toml", "queries.jsonl", "qrels.tsv", "choices.jsonl", *(f"clips/{name}.{end}" for name in ids for end in ("flac", "json"))}
     assert set(contents(whole)) == expected
     assert len(ids) == CLIPS
     lines = (whole / "clips.jsonl").read_bytes().splitlines(keepends=True)
@@ -187,7 +194,7 @@ def test_sounds_that_change_meanwhile_are_noticed(sounds: Path, tmp_path: Path) 
         return items
 
     with pytest.raises(DataError, match="sounds changed while clips were made of them: run this again"):
-        build(other, tmp_path / "out", clips=20, seconds=SECONDS, workers=1, track=change)
+        build(other, tmp_path / "out", clips=CLIPS, **ASKED, seconds=SECONDS, workers=1, track=change)
 
 
 def test_foreign_files_are_named(sounds: Path, tmp_path: Path) -> None:
@@ -281,7 +288,9 @@ def test_the_command_tells_hash_and_errors(
     sounds: Path, whole: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reasonaudio", "build", str(sounds), str(out), *OPTIONS]) == 0
-    assert capsys.readouterr().out == f"{out}: 60 clips, corpus sha256 {contents(whole)['clips.jsonl']}\n"
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{out}: 60 clips, corpus sha256 {contents(whole)['clips.jsonl']}"
+    assert told[1] == f"next: pytest --retrieval-suite reasoning --retrieval-dataset {out}"
     assert main(["reasonaudio", "build", str(out / "clips"), str(out / "new"), *OPTIONS]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audioretrieval.data.queries import clusters
+from pytest_audioretrieval.data.queries import task
 from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice, make_choices
 from pytest_audioretrieval.data.reasonaudio.constraints import Absent, Before, Present
 from pytest_audioretrieval.data.reasonaudio.folder import load_reasonaudio, write_queries
@@ -98,7 +98,8 @@ def test_what_is_read(folder: Path) -> None:
     ]
     assert made.choices[0].right == Pair("dog, then rain", A.id)
     assert made.choices[0].wrong == Pair("dog, then rain", B.id)
-    assert clusters(made) == {A.id: A.id, B.id: B.id, C.id: C.id}
+    asked = task(made, "t2a")
+    assert (asked.clusters, asked.slices) == (asked.ids, ("order", "negation"))
 
 
 def test_relevant_clips_are_read_in_document_order(folder: Path) -> None:
