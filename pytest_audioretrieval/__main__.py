@@ -10,8 +10,8 @@ from typing import NoReturn
 from pytest_audioretrieval.binding import command as binding
 from pytest_audioretrieval.cora import command as cora
 from pytest_audioretrieval.data.masb import command as masb
-from pytest_audioretrieval.data.reasonaudio import command as reasonaudio
 from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.reasoning import command as reasonaudio
 
 #: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
 COMMANDS = (binding, cora, masb, reasonaudio)

@@ -73,7 +73,15 @@ def a_clip(out: Path, ending: str = "flac") -> Path:
 def test_files_are_clips_with_their_metadata(whole: Path, sounds: Path) -> None:
     composites, digests = read_corpus(whole)
     ids = [composite.id for composite in composites]
-    expected = {"corpus.json", "clips.jsonl", "dataset.toml", "queries.jsonl", "qrels.tsv", "choices.jsonl", *(f"clips/{name}.{end}" for name in ids for end in ("flac", "json"))}
+    expected = {
+        "corpus.json",
+        "clips.jsonl",
+        "dataset.toml",
+        "queries.jsonl",
+        "qrels.tsv",
+        "choices.jsonl",
+        *(f"clips/{name}.{end}" for name in ids for end in ("flac", "json")),
+    }
     assert set(contents(whole)) == expected
     assert len(ids) == CLIPS
     lines = (whole / "clips.jsonl").read_bytes().splitlines(keepends=True)

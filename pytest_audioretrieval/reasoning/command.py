@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval reasonaudio``: ReasonAudio from a folder of sounds."""
+"""``python -m pytest_audioretrieval reasonaudio``: build the benchmark, look at it, score models."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.commands import add_options, described, subject, work
 from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from pytest_audioretrieval.commands import Commands
+
+SCHEMA = "pytest-audioretrieval/reasonaudio/1"
 
 #: Exit code after Ctrl-C, as shells have it.
 _INTERRUPTED = 130
@@ -19,10 +22,11 @@ _INTERRUPTED = 130
 
 def register(commands: Commands) -> None:
     """Add ``reasonaudio`` to the commands of ``python -m pytest_audioretrieval``."""
-    parser = commands.add_parser("reasonaudio", help="build the ReasonAudio benchmark from sounds")
+    parser = commands.add_parser("reasonaudio", help="whether models reason about what they hear (ReasonAudio)")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_build(actions)
     _register_show(actions)
+    _register_score(actions)
 
 
 def _register_build(actions: Commands) -> None:
@@ -94,4 +98,37 @@ def run_show(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.data.reasonaudio.timeline import show
 
     show(arguments.out, arguments.query, Console(highlight=False, soft_wrap=True), arguments.clip)
+    return 0
+
+
+def _register_score(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "score",
+        help="the paper's table for models",
+        description="Print ReasonAudio's Table 2, and the accuracy between two clips, for models.",
+    )
+    add_options(parser)
+    parser.add_argument(
+        "--dataset", default="reasoning", metavar="NAME_OR_FOLDER", help="what to ask (default: %(default)s)"
+    )
+    parser.set_defaults(run=run_score)
+
+
+def run_score(arguments: argparse.Namespace) -> int:
+    """Measure and print; 0 once all is written.
+
+    Raises:
+        RetrievalError: what cannot be read, measured or written.
+    """
+    from pytest_audioretrieval.data.registry import source
+    from pytest_audioretrieval.progress import Tracker
+    from pytest_audioretrieval.reasoning.scores import score_tables
+
+    with work(arguments) as at_work:
+        found = source(arguments.dataset, Path())
+        embedders = at_work.embedders(arguments.models)
+        dataset = found.load(at_work.cache, Tracker())
+        tables = score_tables(embedders, dataset)
+        counts = {"queries": len(dataset.queries), "choices": len(dataset.choices)}
+        at_work.publish(SCHEMA, tables, subject(embedders, [described(dataset, **counts)]))
     return 0
