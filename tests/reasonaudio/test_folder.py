@@ -170,7 +170,8 @@ def test_generated_queries_survive_the_disk(tmp_path: Path) -> None:
 def test_a_build_lists_its_clips(folder: Path) -> None:
     before = load_reasonaudio(folder)
     write_listed(folder, listed(folder))
-    (folder / "clips" / f"{A.id}.json").write_text("{}")
+    line = (folder / "clips.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (folder / "clips" / f"{A.id}.json").write_bytes(line)
     (folder / "clips" / ".left.tmp").write_text("")
     assert load_reasonaudio(folder) == before
 

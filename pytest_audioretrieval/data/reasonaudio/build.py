@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import chain
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ from pytest_audioretrieval.seed import SEED
 
 NAME = "reasonaudio"
 LICENCE = "that of its sounds, which corpus.json lists"
-#: Clips a process makes between two steps of the progress bar.
+#: Clips that a process is handed at a time.
 CHUNK = 20
 
 
@@ -180,10 +181,9 @@ def _make_all(composites: list[Composite], work: _Work, workers: int, track: Tra
     chunks = [composites[start : start + CHUNK] for start in range(0, len(composites), CHUNK)]
     pool = ProcessPoolExecutor(min(workers, len(chunks)), get_context("spawn"), _start)
     try:
-        done, digests = pool.map(partial(_make_chunk, work), chunks), list[str]()
-        steps: Iterable[Any] = track(chunks, "building clips")  # type: ignore[assignment]
-        for _ in steps:
-            digests += next(done)
+        done = chain.from_iterable(pool.map(partial(_make_chunk, work), chunks))
+        steps: Iterable[Any] = track(composites, "building clips")  # type: ignore[assignment]
+        return [next(done) for _ in steps]
     except BrokenProcessPool:
         raise DataError(
             f"{work.folder}: a process that makes clips was stopped (killed, out of memory, or started by a script "
@@ -191,7 +191,6 @@ def _make_all(composites: list[Composite], work: _Work, workers: int, track: Tra
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
-    return digests
 
 
 def _start() -> None:

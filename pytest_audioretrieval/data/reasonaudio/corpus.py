@@ -8,13 +8,13 @@ clips.jsonl     the ID.json of all clips, one a line; written last, so that a co
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from pytest_audioretrieval.data.lines import json_lines, read
-from pytest_audioretrieval.data.reasonaudio.events import Composite, parse
+from pytest_audioretrieval.data.reasonaudio.events import Composite
 from pytest_audioretrieval.errors import DataError
 
 RECIPE, CLIPS, FOLDER = "corpus.json", "clips.jsonl", "clips"
@@ -59,6 +59,13 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     events: tuple[Heard, ...]
 
 
+def listed(path: Path) -> Iterator[tuple[str, Entry]]:
+    """Where each line of ``clips.jsonl`` stands, and what it says; none where there is no such file."""
+    if path.exists():
+        for number, found in json_lines(read(path, expected=_EXPECTED), path, Entry):
+            yield f"{path}:{number}", found
+
+
 def entry(composite: Composite, sha256: str) -> Entry:
     """What is written of a clip."""
     return Entry(composite.id, sha256, composite.pattern, tuple(Heard(*event) for event in composite.events))
@@ -85,29 +92,6 @@ def read_recipe(out: Path) -> Recipe:
     return recipe
 
 
-def read_corpus(out: Path) -> tuple[list[Composite], dict[str, str]]:
-    """The clips of a finished corpus, and the sha256 of each file by id; every clip is hashed, none is decoded.
-
-    Raises:
-        DataError: a corpus that is not finished; a clip whose name, metadata and audio contradict each other, or that
-            is missing or listed nowhere; the file is named.
-    """
-    recipe, path = read_recipe(out), out / CLIPS
-    composites: list[Composite] = []
-    digests: dict[str, str] = {}
-    for number, listed in json_lines(read(path, expected=_EXPECTED), path, Entry):
-        composite = _agreed(parse(listed.id, f"{path}:{number}"), listed, f"{path}:{number}")
-        if composite.number != len(composites):
-            raise DataError(f"{path}:{number}: clip {composite.number}, expected {len(composites)}: restore the file")
-        _check_clip(out / FOLDER, composite, listed, recipe.seconds)
-        composites.append(composite)
-        digests[listed.id] = listed.sha256
-    if len(composites) != recipe.clips:
-        raise DataError(f"{path}: clips found {len(composites)}, expected {recipe.clips}: build again to restore it")
-    check_foreign(out / FOLDER, composites)
-    return composites, digests
-
-
 def check_foreign(folder: Path, composites: list[Composite]) -> None:
     """Refuse a folder of clips with files that are not of these clips.
 
@@ -118,36 +102,3 @@ def check_foreign(folder: Path, composites: list[Composite]) -> None:
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in ours)
     if foreign:
         raise DataError(f"{folder / foreign[0]} is no file of this corpus ({len(foreign)} such): move it elsewhere")
-
-
-def _check_clip(folder: Path, composite: Composite, listed: Entry, seconds: int) -> None:
-    beside, audio = folder / f"{listed.id}.json", folder / f"{listed.id}.flac"
-    try:
-        told = msgspec.json.decode(read(beside, expected="build again to restore it"), type=Entry)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{beside}: {error}: build again to restore it") from None
-    _agreed(composite, told, str(beside))
-    content = read(audio, expected="build again to restore it")
-    found = hashlib.sha256(content).hexdigest()
-    if told.sha256 != listed.sha256:
-        raise DataError(f"{beside}: sha256 of the clip is {told.sha256}, {CLIPS} says {listed.sha256}: build again")
-    if found != listed.sha256:
-        raise DataError(
-            f"{audio}: {_length(audio)}, sha256 {found}; expected {seconds} s, {listed.sha256}: build again"
-        )
-
-
-def _agreed(composite: Composite, told: Entry, where: str) -> Composite:
-    """The composite of a clip's name, if its metadata tell of the same."""
-    if told != entry(composite, told.sha256):
-        raise DataError(f"{where}: tells of other events than the clip's name {composite.id}: build again")
-    return composite
-
-
-def _length(audio: Path) -> str:
-    import soundfile
-
-    try:
-        return f"{soundfile.info(str(audio)).duration:g} s"
-    except soundfile.SoundFileError:
-        return "unreadable"

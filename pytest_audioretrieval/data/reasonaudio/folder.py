@@ -22,6 +22,7 @@ import msgspec
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.lines import read
 from pytest_audioretrieval.data.manifest import SETTINGS, Settings, read_settings, verify
+from pytest_audioretrieval.data.reasonaudio import corpus
 from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice
 from pytest_audioretrieval.data.reasonaudio.constraints import broken
 from pytest_audioretrieval.data.reasonaudio.events import Composite
@@ -29,7 +30,6 @@ from pytest_audioretrieval.data.reasonaudio.queries import ReasonQuery
 from pytest_audioretrieval.data.reasonaudio.release import Release, read_release
 from pytest_audioretrieval.data.reasonaudio.tables import (
     CHOICES,
-    CLIP_LINES,
     QRELS,
     QUERIES,
     RELEVANCE,
@@ -110,7 +110,7 @@ def _clip(name: str, path: Path, release: Release) -> Clip:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if clip.digest != release.digests.get(name, clip.digest):
         raise DataError(
-            f"{path}: sha256 is {clip.digest}, {CLIP_LINES} says {release.digests[name]}: build the corpus again"
+            f"{path}: sha256 is {clip.digest}, {corpus.CLIPS} says {release.digests[name]}: build the corpus again"
         )
     return clip
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec.structs import astuple
-
+from pytest_audioretrieval.data.reasonaudio import corpus
 from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice
 from pytest_audioretrieval.data.reasonaudio.constraints import broken
 from pytest_audioretrieval.data.reasonaudio.events import Composite, parse
@@ -16,14 +15,11 @@ from pytest_audioretrieval.data.reasonaudio.index import Index, positions
 from pytest_audioretrieval.data.reasonaudio.queries import ReasonQuery
 from pytest_audioretrieval.data.reasonaudio.tables import (
     CHOICES,
-    CLIP_LINES,
-    CLIPS,
     QRELS,
     QUERIES,
     ChoiceLine,
     QueryLine,
     choice_lines,
-    clip_lines,
     one_of,
     query_lines,
     relevant_lines,
@@ -67,7 +63,7 @@ def read_release(folder: Path) -> Release:
     """
     path = one_of(folder, QUERIES)
     lines, choices = query_lines(path), choice_lines(folder / CHOICES)
-    clips = _clips(folder / CLIPS)
+    clips = _clips(folder / corpus.FOLDER)
     relevant = _relevance(one_of(folder, QRELS), lines, clips)
     _check_counts(path, lines, relevant, len(clips))
     composites: dict[str, Composite] = {}
@@ -77,7 +73,7 @@ def read_release(folder: Path) -> Release:
     order = {clip: number for number, clip in enumerate(clips)}
     release = Release(
         clips,
-        _digests(folder / CLIP_LINES, clips),
+        _digests(folder / corpus.CLIPS, clips),
         composites,
         tuple(_query(line, sorted(relevant[line.id], key=order.__getitem__)) for _, line in lines.values()),
         tuple(_choice(line) for _, line in choices.values()),
@@ -114,15 +110,17 @@ def _clips(folder: Path) -> dict[str, Path]:
 
 
 def _digests(path: Path, clips: Mapping[str, Path]) -> dict[str, str]:
-    """The sha256 of each clip, once names and lines agree."""
+    """The sha256 of each clip, once names, lines and the metadata beside clips agree."""
     found: dict[str, str] = {}
-    for where, line in clip_lines(path):
-        if line.id not in clips:
-            raise DataError(f"{where}: clip {line.id!r}: no such file in {CLIPS}/: build the corpus again")
-        named = parse(line.id, where)
-        if (line.pattern, *map(astuple, line.events)) != (named.pattern, *named.events):
-            raise DataError(f"{where}: tells of other events than the clip's name {line.id!r}: build the corpus again")
-        found[line.id] = line.sha256
+    for where, told in corpus.listed(path):
+        if told.id not in clips:
+            raise DataError(f"{where}: clip {told.id!r}: no such file in {corpus.FOLDER}/: build the corpus again")
+        if told != corpus.entry(parse(told.id, where), told.sha256):
+            raise DataError(f"{where}: tells of other events than the clip's name {told.id!r}: build the corpus again")
+        beside = clips[told.id].with_suffix(".json")
+        if beside.exists() and beside.read_bytes() != corpus.line(told):
+            raise DataError(f"{beside}: tells something else than {where}: build the corpus again")
+        found[told.id] = told.sha256
     missing = [clip for clip in clips if clip not in found]
     if missing and path.exists():
         raise DataError(f"{path}: clip {missing[0]!r} is missing ({len(missing)} such): build the corpus again")
@@ -137,7 +135,9 @@ def _relevance(path: Path, queries: _Queries, clips: Mapping[str, Path]) -> _Rel
             raise DataError(f"{line.where}: query {line.query!r}: {did_you_mean(line.query, queries)}no such query")
         clip = names.get(line.clip, line.clip)
         if clip not in clips:
-            raise DataError(f"{line.where}: clip {line.clip!r}: no such file in {CLIPS}/: restore it or correct the id")
+            raise DataError(
+                f"{line.where}: clip {line.clip!r}: no such file in {corpus.FOLDER}/: restore it or correct the id"
+            )
         if clip in found[line.query]:
             raise DataError(f"{line.where}: clip {clip!r} is named for {line.query!r} before: remove one line")
         found[line.query][clip] = line.where
@@ -185,7 +185,7 @@ def _check_choice(choice: ChoiceLine, release: Release, queries: _Queries, where
         raise DataError(f"{where}: id {choice.id!r} is that of a query: give the choice another")
     for side in (choice.right, choice.wrong):
         if side not in release.clips:
-            raise DataError(f"{where}: clip {side!r}: no such file in {CLIPS}/: restore it or correct the id")
+            raise DataError(f"{where}: clip {side!r}: no such file in {corpus.FOLDER}/: restore it or correct the id")
     if bool(choice.constraints) != bool(release.composites):
         found = "constraints" if choice.constraints else "no constraints"
         raise DataError(f"{where}: {found}, unlike the queries: state those of all or of none")

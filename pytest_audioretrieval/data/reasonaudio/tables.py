@@ -16,7 +16,6 @@ from pytest_audioretrieval.data.reasonaudio.templates import TASKS, Task
 from pytest_audioretrieval.data.texts import caption_text, is_id
 from pytest_audioretrieval.errors import DataError, did_you_mean
 
-CLIPS, CLIP_LINES = "clips", "clips.jsonl"
 QUERIES = ("queries.jsonl", "queries.csv")
 QRELS = ("qrels.tsv", "qrels.csv")
 CHOICES = "choices.jsonl"
@@ -41,23 +40,6 @@ class ChoiceLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_d
     right: str
     wrong: str
     constraints: Constraints = ()
-
-
-class EventLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """When a sound is heard, in milliseconds of its clip."""
-
-    sound: str
-    start_ms: int
-    end_ms: int
-
-
-class ClipLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One line of ``clips.jsonl``: what a clip's name says, and the sha256 of its file."""
-
-    id: str
-    sha256: str
-    pattern: str
-    events: tuple[EventLine, ...]
 
 
 class Relevant(NamedTuple):
@@ -109,13 +91,6 @@ def choice_lines(path: Path) -> dict[str, tuple[int, ChoiceLine]]:
     if not path.exists():
         return {}
     return _by_id(json_lines(read(path, expected="write one choice a line"), path, ChoiceLine), path)
-
-
-def clip_lines(path: Path) -> Iterator[tuple[str, ClipLine]]:
-    """Where each line of ``clips.jsonl`` stands, and what it says; none where there is no such file."""
-    if path.exists():
-        for number, line in json_lines(read(path, expected="restore it"), path, ClipLine):
-            yield f"{path}:{number}", line
 
 
 def relevant_lines(path: Path) -> Iterator[Relevant]:
