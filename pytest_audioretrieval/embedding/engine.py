@@ -61,10 +61,9 @@ def embed_clips(
     def embed(batch: Sequence[Clip]) -> Vectors:
         return _embed_audio(batch, retriever(), protocol, remarks)
 
-    random = "processor" in (protocol.window, protocol.is_longer)
-    batches = _Batches(keys, clips, protocol.audio_batch, unique=not random)
+    batches = _Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
     where = space(identity.weights_sha256, protocol, "audio")
-    kept = Store(None) if random or not identity.weights_sha256 else store
+    kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     vectors = _embed(batches, embed, kept, where, protocol, track, "embedding clips")
     remarks.say()
     return vectors
