@@ -195,7 +195,7 @@ def test_a_batch_is_its_windows_one_by_one_to_the_bit(truncation: str) -> None:
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU takes many windows and frames at once; here with its block size on the CPU."""
     front = LogMel(ClapFeatureExtractor())
-    windows = [noise(n, seed=n) for n in (7, 96_000, LIMIT, LIMIT + 48_000, 240_000)]
+    windows = [noise(n, seed=n) for n in (7, 96_000, LIMIT, 300_000, LIMIT + 48_000)]
     small = front(windows, "cpu")[0]
     monkeypatch.setattr("pytest_audioretrieval.models.front_end.CPU_FRAMES", 2 * FRAMES)
     torch.testing.assert_close(front(windows, "cpu")[0], small, atol=FOUND, rtol=0)
