@@ -26,8 +26,9 @@ class Protocol:
         channels: ``"mean"``: channels are averaged before resampling.
         resampler: ``"soxr_hq"``; output length is ``round(n * sample_rate / rate)``.
         window: ``"first"`` keeps the first ``seconds``; ``"tiles"`` covers the clip with windows of
-            ``seconds`` one after another and averages their vectors, weighted by length; ``"processor"`` leaves it to
-            the processor.
+            ``seconds`` one after another and averages their vectors, weighted by length; ``"crops"`` hands over the
+            clip, of which a model hears fixed crops where its processor draws them; ``"processor"`` leaves it to the
+            processor.
         seconds: length of a window.
         dtype: of the model's weights and arithmetic.
         audio_batch: clips per forward pass.
@@ -43,7 +44,7 @@ class Protocol:
     sample_rate: int = 48_000
     channels: Literal["mean"] = "mean"
     resampler: Literal["soxr_hq"] = "soxr_hq"
-    window: Literal["first", "tiles", "processor"] = "first"
+    window: Literal["first", "tiles", "crops", "processor"] = "first"
     seconds: float = 10.0
     dtype: Literal["float32"] = "float32"
     audio_batch: int = 1
@@ -65,6 +66,11 @@ class Protocol:
         return values
 
     @property
+    def drawn(self) -> bool:
+        """Whether the processor draws, so that one clip has several vectors (faults 1 and 4)."""
+        return "processor" in (self.window, self.is_longer)
+
+    @property
     def fingerprint(self) -> str:
         """sha256 (hex) over the settings."""
         return hashlib.sha256(json.dumps(self.settings(), sort_keys=True).encode()).hexdigest()
@@ -74,6 +80,7 @@ NAMED: dict[str, Protocol] = {
     "short-clip": Protocol(),
     "processor-native": Protocol(name="processor-native", window="processor", is_longer="processor", audio_batch=8),
     "full-clip": Protocol(name="full-clip", window="tiles"),
+    "fixed-crops": Protocol(name="fixed-crops", window="crops"),
 }
 
 

@@ -48,7 +48,7 @@ def test_a_custom_protocol() -> None:
         ("x: seconds=nan", "must be above 0"),
         ("x: seed=-1", "must be between 0 and 4294967295"),
         ("x: seed=4294967296", "must be between 0 and 4294967295"),
-        ("x: window=last", "is not one of first, tiles, processor"),
+        ("x: window=last", "is not one of first, tiles, crops, processor"),
         ("x: quantize_int16=yes", "is not one of true, false"),
         ("x: base=shortclip", "did you mean 'short-clip'?"),
         ("x: seconds", "expected field=value"),

@@ -25,8 +25,8 @@ def prepare(waveform: Waveform, protocol: Protocol, *, name: str = "clip") -> li
         name: how errors call the clip.
 
     Returns:
-        float32 arrays of shape ``(n,)`` at ``protocol.sample_rate``: one for the windows ``"first"`` and
-        ``"processor"`` (the whole clip), one or more of at most ``protocol.window_samples`` for ``"tiles"``.
+        float32 arrays of shape ``(n,)`` at ``protocol.sample_rate``: one for the windows ``"first"``, ``"crops"`` and
+        ``"processor"`` (both the whole clip), one or more of at most ``protocol.window_samples`` for ``"tiles"``.
 
     Raises:
         AudioError: nothing is left at the new rate, or a sample is not finite.
@@ -44,7 +44,7 @@ def prepare(waveform: Waveform, protocol: Protocol, *, name: str = "clip") -> li
             return [first(samples, protocol.window_samples)]
         case "tiles":
             return tiles(samples, protocol.window_samples)
-        case "processor":
+        case "crops" | "processor":
             return [samples]
 
 

@@ -33,11 +33,6 @@ def content(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def draws(protocol: Protocol) -> bool:
-    """Whether the processor draws at random, so that what is made of a clip is not kept for another run."""
-    return "processor" in (protocol.window, protocol.is_longer)
-
-
 def refuse_empty(texts: Sequence[str]) -> None:
     """Raise ``DataError`` for the first text without a letter."""
     for position, text in enumerate(texts):

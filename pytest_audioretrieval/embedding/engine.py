@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, draws, fill, naming, refuse_empty
+from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store, space
 from pytest_audioretrieval.errors import ModelError
@@ -48,10 +48,9 @@ def embed_clips(
     def embed(batch: Sequence[Clip]) -> Vectors:
         return _embed_audio(batch, retriever(), protocol, remarks)
 
-    random = draws(protocol)
-    batches = Batches(keys, clips, protocol.audio_batch, unique=not random)
+    batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
     where = space(identity.weights_sha256, protocol, "audio")
-    kept = Store(None) if random or not identity.weights_sha256 else store
+    kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips")
     remarks.say()
     return vectors

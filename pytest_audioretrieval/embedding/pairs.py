@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, draws, fill, naming, refuse_empty
+from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store, space
 from pytest_audioretrieval.errors import ModelError
@@ -58,7 +58,7 @@ def score_pairs(
     keys = [content(f"{clip.digest}\n{text}") for text, clip in pairs]
     batches = Batches(keys, pairs, protocol.audio_batch, unique=True)
     where = space(identity.weights_sha256, protocol, "pairs")
-    kept = Store(None) if draws(protocol) or not identity.weights_sha256 else store
+    kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     scores = fill(batches, score, kept, where, protocol, track, "scoring pairs")
     remarks.say()
     return scores[:, 0].astype(np.float64)

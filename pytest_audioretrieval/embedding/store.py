@@ -27,12 +27,14 @@ from pytest_audioretrieval.versions import versions
 Vectors = npt.NDArray[np.float32]
 #: File that names the device; a run that finds every vector loads no model, and so knows no device of its own.
 DEVICE = "device"
+#: Raised when code of ours moves vectors, so that those made before it are not mixed with those made after.
+REVISION = "front-end 2"
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
     """Name of the space of a model, protocol and ``kind`` (``audio``, ``pairs``, ...) under the libraries installed."""
     installed = [f"{name} {version}" for name, version in versions().items()]
-    parts = [weights_sha256, protocol.fingerprint, kind, *installed]
+    parts = [weights_sha256, protocol.fingerprint, kind, REVISION, *installed]
     return f"{kind}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
 
 

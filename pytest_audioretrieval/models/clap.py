@@ -17,6 +17,7 @@ from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapMo
 from pytest_audioretrieval.audio.decode import MAX_AMPLITUDE
 from pytest_audioretrieval.errors import AudioError, ModelError, one_line
 from pytest_audioretrieval.models.device import choose
+from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.protocol import Protocol
 
@@ -43,11 +44,14 @@ class Clap:
         self.device = choose(device)
         self.model, self.tokenizer, self._extractor = _load(folder)
         self.model.to(self.device)
+        self._log_mel = LogMel(self._extractor)
         positions = self.model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
         self.text_limit: int = min(positions, self.tokenizer.model_max_length)
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
-        """Windows of at most 10 s each; under ``window="processor"`` whole clips. See ``Retriever``.
+        """Windows of at most 10 s each; whole clips where ``window`` is ``"crops"`` or ``"processor"``.
+
+        See ``Retriever``. Under ``"processor"`` the extractor of transformers draws; else the log-mels are ours.
 
         Raises:
             AudioError: a window that is no finite float32 array [n] of this model's rate and length.
@@ -58,20 +62,22 @@ class Clap:
                 f"the protocol feeds {protocol.sample_rate} Hz, this model hears {self._extractor.sampling_rate} Hz: "
                 "set the protocol's sample_rate"
             )
-        longest = self._extractor.nb_max_samples
-        _check_windows(windows, longest, protocol)
+        _check_windows(windows, self._log_mel.longest, protocol)
+        with float32_inference():
+            features, longer = self._drawn(windows, protocol) if protocol.drawn else self._log_mel(windows, self.device)
+            output = self.model.get_audio_features(
+                input_features=self._checked(features, len(windows)).to(self.device), is_longer=longer.to(self.device)
+            )
+        return unit_rows(output, len(windows))
+
+    def _drawn(self, windows: Sequence[Vectors], protocol: Protocol) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-mels and flags of the extractor itself, to reproduce what others measured with its draws."""
         # As a list of arrays: an array of two dimensions would be read as a batch (faults 16, 17).
         inputs = self._extractor(list(windows), sampling_rate=protocol.sample_rate, return_tensors="pt")
         longer = inputs["is_longer"]
         if protocol.is_longer == "true_length":
-            longer = [[len(window) > longest] for window in windows]
-        flags = torch.as_tensor(longer, dtype=torch.bool).reshape(len(windows), 1)
-        with float32_inference():
-            output = self.model.get_audio_features(
-                input_features=self._checked(inputs["input_features"], len(windows)).to(self.device),
-                is_longer=flags.to(self.device),
-            )
-        return unit_rows(output, len(windows))
+            longer = [[len(window) > self._log_mel.longest] for window in windows]
+        return inputs["input_features"], torch.as_tensor(longer, dtype=torch.bool).reshape(len(windows), 1)
 
     def _checked(self, features: torch.Tensor, count: int) -> torch.Tensor:
         """Refuse log-mels that a stray processor setting has cropped or stacked otherwise (faults 47, 48, 85)."""
@@ -169,7 +175,7 @@ def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol)
             raise AudioError(
                 f"window {position}: an amplitude of {peak:g}, expected floats in +-1: divide integers by 32768"
             )
-        if protocol.window != "processor" and window.size > longest:
+        if protocol.window in ("first", "tiles") and window.size > longest:
             raise AudioError(
                 f"window {position}: {window.size} samples, the model reads {longest}: shorten the protocol's window"
             )

@@ -124,6 +124,7 @@ class TestPrepare:
         np.testing.assert_array_equal(window, mono[:480_000])
         assert [len(w) for w in prepare(waveform, FULL)] == [min(n, 480_000)] + ([n - 480_000] if n > 480_000 else [])
         np.testing.assert_array_equal(prepare(waveform, NATIVE)[0], mono)
+        np.testing.assert_array_equal(prepare(waveform, NAMED["fixed-crops"])[0], mono)
 
     @pytest.mark.parametrize("rate", [22_050, 44_100, 96_000])
     def test_stereo_is_averaged_before_it_is_resampled(self, rate):

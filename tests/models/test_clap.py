@@ -227,14 +227,14 @@ def test_settings_of_the_text_never_reach_the_audio(
     leaked = ClapProcessor.from_pretrained(tiny_clap)(
         text=["rain"], audio=clip, sampling_rate=RATE, return_tensors="pt", **options
     )["input_features"]
-    assert leaked.shape != plain.shape or not torch.equal(leaked, plain)
+    assert leaked.shape != plain.shape or (leaked - plain).abs().max() > 1
     seen: list[torch.Tensor] = []
     forward = fused.model.get_audio_features
     monkeypatch.setattr(
         fused.model, "get_audio_features", lambda **given: (seen.append(given["input_features"]), forward(**given))[1]
     )
     fused.embed_audio([clip], SHORT)
-    assert torch.equal(seen[0], plain)
+    torch.testing.assert_close(seen[0], plain, atol=1e-4, rtol=0)
     if leaked.shape != plain.shape:
         with pytest.raises(ModelError, match=r"front-end returned .* expected \(1, 4, 1001, 64\)"):
             fused._checked(leaked, 1)
