@@ -42,8 +42,11 @@ class Shared:
         self._store, self._where = store, where
         self._seen: set[str] = set()
         self.vectors = store.get(where, self._seen)
-        pieces = [[batch for batch in piece if not self.has(batch)] for piece in _pieces(batches)]
-        self._missing = {_name(piece): left for piece, left in zip(_pieces(batches), pieces, strict=True) if left}
+        self._missing = {
+            _name(piece): left
+            for piece in _pieces(batches)
+            if (left := [batch for batch in piece if not self.has(batch)])
+        }
         self._made: list[str] = []
         self._claim: Claim | None = None
         self._news = time.monotonic()
@@ -81,7 +84,7 @@ class Shared:
         self._news = time.monotonic()
         try:
             if made:
-                self._store.put(self._where, made, np.stack([self.vectors[key] for key in made]))
+                self._seen.add(self._store.put(self._where, made, np.stack([self.vectors[key] for key in made])))
         finally:
             if claim is not None:
                 claim.end()

@@ -128,16 +128,13 @@ class Store:
         """
         found: dict[str, Vectors] = {}
         seen = set() if seen is None else seen
-        for path in sorted((self._folder / where).glob("*.npz")) if self._folder else ():
-            if path.name in seen:
-                continue
-            seen.add(path.name)
+        for path in self._shards(where, seen):
             try:
                 found.update(read_shard(path))
+                seen.add(path.name)
             except FileNotFoundError:
                 continue  # another process found it damaged first
             except DAMAGE as error:
-                seen.discard(path.name)  # the same vectors come back under the same name
                 with suppress(OSError):
                     path.unlink()
                 warnings.warn(f"{path}: {one_line(error)}: removed, its vectors are made anew", stacklevel=2)
@@ -145,6 +142,15 @@ class Store:
             with suppress(OSError):  # a cache that is only read
                 os.utime(self._folder / where)  # when it was last used
         return found
+
+    def _shards(self, where: str, seen: set[str]) -> list[Path]:
+        if self._folder is None:
+            return []
+        folder = self._folder / where
+        with suppress(OSError), os.scandir(folder) as files:
+            names = {file.name for file in files if file.name.endswith(".npz")}
+            return [folder / name for name in sorted(names - seen)]
+        return []
 
     def claim(self, where: str, name: str) -> Claim | None:
         """The right to make the piece ``name`` of a space, or None while another process has it.
@@ -191,10 +197,10 @@ class Store:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 (self._folder / DEVICE).write_text(device, encoding="utf-8")
 
-    def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write one shard atomically; the same shard twice is one file."""
+    def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> str:
+        """Write one shard atomically, and say its name, if it has one; the same shard twice is one file."""
         if self._folder is None:
-            return
+            return ""
         content = io.BytesIO()
         np.savez(content, keys=np.asarray(keys, dtype=np.str_), vectors=np.asarray(vectors, dtype=np.float32))
         data = content.getvalue()
@@ -208,6 +214,7 @@ class Store:
                 f"{unwritable} does not keep vectors ({error.strerror}): they are embedded anew next time",
                 stacklevel=2,
             )
+        return path.name
 
 
 def _describe(path: Path, about: About | None) -> None:

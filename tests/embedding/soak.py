@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -55,8 +56,10 @@ def embedding(folder: Path) -> int:
     if child:
         return child
     code = RAISED
+    warnings.simplefilter("error", UserWarning)  # of a damaged shard, or of a store that keeps nothing
     try:
-        made = embed_clips(CLIPS, lambda: Noting(folder / "log"), WHO, Protocol(), Store(folder / "cache"), track)
+        model = Noting(folder / "log")
+        made = embed_clips(CLIPS, lambda: model, WHO, Protocol(), Store(folder / "cache"), track)
         code = 0 if np.array_equal(made, RIGHT) else WRONG
     finally:
         os._exit(code)
@@ -80,8 +83,7 @@ def trial(folder: Path, processes: int, moment: float) -> tuple[int, int]:
     assert len(done) == len(CLIPS)
     again = done.total() - len(CLIPS)
     assert again <= SHARD, again
-    cache = folder / "cache"
-    return again, _checked(cache)
+    return again, _checked(folder / "cache")
 
 
 def _checked(place: Path) -> int:
