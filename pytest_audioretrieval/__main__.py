@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from pytest_audioretrieval import pins_command as pins
 from pytest_audioretrieval.cora import command as cora
 from pytest_audioretrieval.data.masb import command as masb
 from pytest_audioretrieval.errors import RetrievalError
 
 #: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
-COMMANDS = (cora, masb)
+COMMANDS = (cora, masb, pins)
 #: Exit code of an error that is told in one line.
 WRONG = 2
 

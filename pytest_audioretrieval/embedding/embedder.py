@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.engine import Track, Vectors, embed_clips, embed_texts
 from pytest_audioretrieval.models.registry import describe, load
+from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.store import Store
@@ -28,6 +30,7 @@ class Means:
     Attributes:
         device: as the user named it: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``.
         track: wraps batches to show progress.
+        pins: a project's own PINS.json, where there is one.
     """
 
     protocol: Protocol
@@ -36,6 +39,7 @@ class Means:
     device: str = "auto"
     offline: bool = False
     allow_unpinned: bool = False
+    pins: Path = OWN
 
 
 Sides = tuple[npt.NDArray[Any], npt.NDArray[Any]]
@@ -53,7 +57,8 @@ class Embedder:
     @cached_property
     def identity(self) -> ModelIdentity:
         """Which weights these are, hashed and verified without loading them."""
-        return describe(self.spec, offline=self.means.offline, allow_unpinned=self.means.allow_unpinned)
+        means = self.means
+        return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
 
     @cached_property
     def retriever(self) -> Retriever:
