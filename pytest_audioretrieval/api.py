@@ -35,12 +35,13 @@ def load_retriever(
     """The model a SPEC names, on ``device``; the SPEC is that of ``--model``.
 
     Raises:
-        SpecError, PinError, ModelError: no such model, not the pinned one, or not loadable.
+        SpecError, PinError, ModelError: no such model, a pair scorer, not the pinned one, or not loadable.
     """
-    from pytest_audioretrieval.models.registry import describe, load
+    from pytest_audioretrieval.models.registry import describe, load, retriever
 
     named = spec.parse(model)
-    return load(named, describe(named, offline=offline, allow_unpinned=allow_unpinned), device=device)
+    found = load(named, describe(named, offline=offline, allow_unpinned=allow_unpinned), device=device)
+    return retriever(found, named.id)
 
 
 def evaluate(

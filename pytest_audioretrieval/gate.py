@@ -196,9 +196,10 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
         queries=one.trials,
         p_corrected=corrected,
         chance=[
-            f"clustered: p {one.p_clustered:.2g}, {corrected:.2g} after Holm's correction over {len(parts)} slices",
-            f"as if independent: p {one.p_exact:.2g} (exact binomial), "
-            f"95 % interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson); {one.ties} ties",
+            f"clustered: 95 % interval [{one.clustered_low:.3f}, {one.clustered_high:.3f}], p {one.p_clustered:.2g}, "
+            f"{corrected:.2g} after Holm's correction over {len(parts)} slices",
+            f"as if independent: 95 % interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson), "
+            f"p {one.p_exact:.2g} (exact binomial); {one.ties} ties, each counted one half",
         ],
         notes=list(subject.notes),
     )

@@ -67,7 +67,7 @@ class Lost:
 
     @cached_property
     def _queries(self) -> list[int]:
-        return self.metric.queries(self.subject.run.columns).tolist()
+        return [int(query) for query in self.metric.queries(self.subject.run.columns)]
 
     @cached_property
     def _fallen(self) -> list[int]:

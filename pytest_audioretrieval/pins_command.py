@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[Any]
 
-HEADINGS = ("id", "revision", "files", "note")
-
 
 def register(commands: Commands) -> None:
     """Add ``pins`` to the commands of ``python -m pytest_audioretrieval``."""
@@ -45,22 +43,16 @@ def register(commands: Commands) -> None:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print a table of every pinned revision."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from pytest_audioretrieval.report.terminal import WIDTH, columns
+    """Print every pinned revision of models and of datasets."""
+    from pytest_audioretrieval.tables.plain import lines
 
     pins = project_pins(arguments.pins)
-    console = Console(highlight=False, soft_wrap=True, width=WIDTH)
-    for title, group in (("models", pins.models), ("datasets", pins.datasets)):
-        table = columns((title[:-1], *HEADINGS[1:]), left=(*HEADINGS, title[:-1]))
-        for name, pin in sorted(group.items()):
-            for commit in pin.commits():
-                one = pin.at(commit) or pin
-                table.add_row(*map(Text, (name, commit or "-", _known(one), one.note or "")))
-        console.print(table)
-        console.print()
+    for title, group in (("model", pins.models), ("dataset", pins.datasets)):
+        each = (
+            (name, commit, pin.at(commit) or pin) for name, pin in sorted(group.items()) for commit in pin.commits()
+        )
+        rows = ((name, commit or "-", _known(pin), pin.note or "") for name, commit, pin in each)
+        print(*lines((title, "revision", "files", "note"), rows), sep="\n", end="\n\n")
     return 0
 
 
@@ -178,7 +170,7 @@ def run_add(arguments: argparse.Namespace) -> int:
     pin = project_pins(path).model(model.id)
     before = (pin.at(model.revision) if pin else None) or Pin(model.revision)
     for file, digest in found.items():
-        print(f"{'as pinned' if before.files.get(file) else 'added':<10}{file}  {digest}")
+        print(f"{'as pinned' if before.files.get(file) else 'added':<10} {file}  {digest}")
     if before.files == found and pin is not None and pin.at(model.revision) is not None:
         print(f"{model.id}@{model.revision} is pinned already, all its files are known")
         return 0

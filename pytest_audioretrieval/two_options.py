@@ -29,9 +29,9 @@ def ask_choices(embedder: Embedder | Fused, dataset: Dataset) -> Subject:
     """
     choices = _there(dataset, dataset.choices, "choice")
     clips = {clip.id: clip for clip in dataset.clips}
-    pairs = [*(choice.right for choice in choices), *(choice.wrong for choice in choices)]
+    pairs = [pair for choice in choices for pair in (choice.right, choice.wrong)]
     scores = embedder.pair_scores([(pair.text, clips[pair.clip]) for pair in pairs])
-    right, wrong = scores[: len(choices)], scores[len(choices) :]
+    right, wrong = scores[::2], scores[1::2]
     outcomes = _outcomes(choices, right, wrong)
     pool = [(choice.id, json.dumps(_content(choice, clips), ensure_ascii=False)) for choice in choices]
     return subject(embedder, dataset, "choice", outcomes, pool, _shown(dataset, right > wrong))
@@ -61,13 +61,11 @@ def distances(embedder: Embedder | Fused, dataset: Dataset) -> tuple[Floats, Flo
     """Cosine distance of each caption to its swap and to its paraphrase, [N] each."""
     from pytest_audioretrieval.metrics.binding import text_distances
 
-    found = text_distances(
-        *(
-            embedder.texts([getattr(item, name) for item in dataset.rewordings])
-            for name in ("text", "swap", "paraphrase")
-        ),
-        [item.recording for item in dataset.rewordings],
-    )
+    asked = dataset.rewordings
+    # Together, so that equal texts have equal vectors: a vector's last digit depends on its batch.
+    every = [getattr(item, name) for name in ("text", "swap", "paraphrase") for item in asked]
+    text, swap, paraphrase = embedder.texts(every).reshape(3, len(asked), -1)
+    found = text_distances(text, swap, paraphrase, [item.recording for item in asked])
     # Of equal vectors the cosine may pass 1 by a rounding error.
     return found.swap.clip(min=0.0), found.paraphrase.clip(min=0.0)
 

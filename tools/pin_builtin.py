@@ -1,8 +1,8 @@
-"""Write the pins of what travels with the package: built-in checkpoints and sounds.
+"""Write the pins of what travels with the package: built-in checkpoints and datasets.
 
     python tools/pin_builtin.py
 
-Run it after training a checkpoint or changing the recipe of sounds, and look at the difference: every baseline recorded
+Run it after training a checkpoint or changing a recipe, and look at the difference: every baseline recorded
 on what changed has to be recorded anew.
 """
 
@@ -13,7 +13,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_audioretrieval.data.sounds import dataset, recipe
+from pytest_audioretrieval.data.binding import recipe as binding
+from pytest_audioretrieval.data.binding.dataset import load_binding
+from pytest_audioretrieval.data.reasonaudio import corpus
+from pytest_audioretrieval.data.reasonaudio.builtin import load_reasoning
+from pytest_audioretrieval.data.sounds import recipe as sounds
+from pytest_audioretrieval.data.sounds.dataset import load_sounds, load_sounds_single
 from pytest_audioretrieval.errors import PinError
 from pytest_audioretrieval.models.registry import deciding_files
 from pytest_audioretrieval.spec import BUILTIN, builtin_names
@@ -25,8 +30,13 @@ def main() -> None:
     pins = json.loads(PINS.read_text(encoding="utf-8"))
     for name in builtin_names():
         pins["models"][f"builtin/{name}"] = {"revision": None, "files": deciding_files(BUILTIN / name)}
-    for name, load in (("sounds", dataset.load_sounds), ("sounds-single", dataset.load_sounds_single)):
-        pins["datasets"][f"builtin/{name}"] = {"revision": recipe.REVISION, "fingerprint": _fingerprint(load)}
+    for name, revision, load in (
+        ("binding", binding.REVISION, load_binding),
+        ("reasoning", corpus.REVISION, load_reasoning),
+        ("sounds", sounds.REVISION, load_sounds),
+        ("sounds-single", sounds.REVISION, load_sounds_single),
+    ):
+        pins["datasets"][f"builtin/{name}"] = {"revision": revision, "fingerprint": _fingerprint(load)}
     PINS.write_text(json.dumps(pins, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     print(f"{PINS.name}: sha256 {hashlib.sha256(PINS.read_bytes()).hexdigest()}")
 

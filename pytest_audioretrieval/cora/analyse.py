@@ -13,7 +13,7 @@ from pytest_audioretrieval.cora.policies import policy_table
 from pytest_audioretrieval.cora.pools import Asked, pools
 from pytest_audioretrieval.cora.prediction import prediction_tables
 from pytest_audioretrieval.cora.preprocessing import NONE, Rewrite, canonicalized, preprocessing_tables
-from pytest_audioretrieval.cora.table import Table
+from pytest_audioretrieval.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.embedder import Embedder

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pytest_audioretrieval.cora.associations import CORRELATIONS, Correlations
 from pytest_audioretrieval.cora.pairs import Pairs
 from pytest_audioretrieval.cora.pools import Pool
-from pytest_audioretrieval.cora.table import Body, Column, Table, joined, table
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.reformulate.wrapper import wrapped
 from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.tables.table import Body, Column, Table, joined, table
 
 SOURCE = "source query to its forms"
 _ANCHOR = "statement"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pytest_audioretrieval.cora.pairs import Pairs
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, bounded, check_varies, table
+from pytest_audioretrieval.cora.pairs import Pairs, check_varies
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.association import Method, associate
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, bounded, table
 
 #: The paper's three signals: heading, column of ``Pairs``.
 SIGNALS = {"move": "move", "TAL": "tal", "TBMD": "tbmd"}

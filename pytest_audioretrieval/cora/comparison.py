@@ -10,11 +10,11 @@ import numpy as np
 from pytest_audioretrieval.cora.associations import CORRELATIONS, Correlations
 from pytest_audioretrieval.cora.marginals import HIT
 from pytest_audioretrieval.cora.pairs import Floats, Pairs
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, bounded, table
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, plain_means
 from pytest_audioretrieval.stats.clusters import group
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, bounded, table
 
 
 @dataclass(frozen=True, slots=True)

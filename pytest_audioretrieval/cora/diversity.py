@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.cora.pools import Asked
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, table
 from pytest_audioretrieval.data.query_sets import QuerySet
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity, within_diversity
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, table
 
 #: The types whose openings CORA diversified (A.4.2).
 DIVERSIFIED = ("command", "question", "indirect")

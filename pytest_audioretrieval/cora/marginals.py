@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audioretrieval.cora.pairs import Labels, Pairs
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, bounded, check_varies, table
+from pytest_audioretrieval.cora.pairs import Labels, Pairs, check_varies
 from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import plain_interval
 from pytest_audioretrieval.stats.clusters import group
 from pytest_audioretrieval.stats.marginals import marginal, worsened_share
 from pytest_audioretrieval.stats.tails import heavy_tailed
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, bounded, table
 
 _HEAVY = "heavy tail: no interval of that MeanRD is to be trusted; judge by rank loss, log2(rank / source rank)"
 #: Where a rank counts as a hit (R@5).

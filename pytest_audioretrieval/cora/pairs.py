@@ -73,6 +73,20 @@ class Pairs:
             yield key, self.where(codes == code)
 
 
+def check_varies(pairs: Pairs, *labels: str) -> None:
+    """Raises: DataError: all pairs have the same label, so that there is nothing to compare."""
+    for label in labels:
+        levels = pairs.levels(label)
+        if len(levels) == 1:
+            raise DataError(f"all pairs are of one {label}, {levels[0]}")
+
+
+def single(pairs: Pairs, *labels: str) -> str:
+    """A note on the effects that these pairs cannot have."""
+    fixed = [f"one {label}, {levels[0]}" for label in labels if len(levels := pairs.levels(label)) == 1]
+    return f"no effect of: {'; '.join(fixed)}" if fixed else ""
+
+
 def measure(embedders: Sequence[Embedder | Fused], pools: Sequence[Pool]) -> Pairs:
     """Ask every model all queries of every pool; model by model, pool by pool, each in its own order of pairs.
 

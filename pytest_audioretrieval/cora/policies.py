@@ -6,10 +6,10 @@ import numpy as np
 
 from pytest_audioretrieval.cora.marginals import mean_interval
 from pytest_audioretrieval.cora.pairs import Ints, Pairs
-from pytest_audioretrieval.cora.table import Body, Column, Table, bounded, table
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.features import interaction
 from pytest_audioretrieval.stats.policies import selection_policies
+from pytest_audioretrieval.tables.table import Body, Column, Table, bounded, table
 
 _NAMES = {
     "average": "average over forms",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pytest_audioretrieval.cora.pairs import Pairs
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, joined, single, table
+from pytest_audioretrieval.cora.pairs import Pairs, single
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.features import Features, interaction_sets, projection_sets
 from pytest_audioretrieval.stats.regression import increment_over_tal, predict_out_of_fold, score
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, joined, table
 
 _EFFECTS = ("dataset", "model", "form")
 

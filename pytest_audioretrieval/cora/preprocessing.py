@@ -11,10 +11,10 @@ from typing import Any
 from pytest_audioretrieval.cora.comparison import difference_table, form_table, query_set_table
 from pytest_audioretrieval.cora.pairs import Pairs
 from pytest_audioretrieval.cora.pools import Pool
-from pytest_audioretrieval.cora.table import Table
 from pytest_audioretrieval.data.texts import query_text
 from pytest_audioretrieval.errors import DataError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.tables.table import Table
 
 #: (query, its form) -> what the retriever is asked.
 Rewrite = Callable[[str, str], str]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_audioretrieval.cora.table import Body, Cell, Column, Table, joined, table
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import from_dataset, positions
@@ -21,6 +20,7 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.saliency import Saliency, boundary_saliency
 from pytest_audioretrieval.reformulated import rank_drops, with_forms
 from pytest_audioretrieval.seed import SEED
+from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, joined, table
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.cora.pools import Asked

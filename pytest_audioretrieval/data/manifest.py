@@ -31,17 +31,18 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     Attributes:
         name: how tests and baselines call the dataset; no slash.
         licence: of the sounds; free text.
-        sha256: of ``captions.jsonl``, when the folder is to be pinned.
+        sha256: of ``captions.jsonl`` (``queries.jsonl``), when the folder is to be pinned.
         identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
             several relevant clips of a text that several clips share (fault 65).
-        layout: ``"captions"`` is ``captions.jsonl``; ``"masb"`` the files of ``data/masb/folder.py``.
+        layout: ``"captions"`` is ``captions.jsonl``; ``"masb"`` the files of ``data/masb/folder.py``, ``"reasonaudio"``
+            those of ``data/reasonaudio/folder.py``.
     """
 
     name: str
     licence: str
     sha256: str | None = None
     identical_captions: Literal["separate", "merge"] = "separate"
-    layout: Literal["captions", "masb"] = "captions"
+    layout: Literal["captions", "masb", "reasonaudio"] = "captions"
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -75,13 +76,9 @@ def load_folder(folder: Path) -> Dataset:
         DataError: anything that is not as described above, naming file and line.
     """
     settings = read_settings(folder)
-    if settings.layout == "masb":
-        from pytest_audioretrieval.data.masb.folder import load_masb
-
-        return load_masb(folder)
     text = read(folder / CAPTIONS, expected=EXPECTED)
     if settings.sha256 is not None:
-        _verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
+        verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
     captions: list[Caption] = []
     notes: Counter[str] = Counter()
@@ -117,11 +114,6 @@ def load_folder(folder: Path) -> Dataset:
     )
 
 
-def folder_name(folder: Path) -> str:
-    """The name ``dataset.toml`` gives, without reading the rest."""
-    return read_settings(folder).name
-
-
 def read_settings(folder: Path) -> Settings:
     """``dataset.toml`` of a dataset folder.
 
@@ -151,13 +143,14 @@ def read_settings(folder: Path) -> Settings:
 def _clip(folder: Path, line: Line, where: str) -> Clip:
     clip = file_clip(folder, line.audio, line.id if line.id is not None else line.audio, where)
     if line.sha256 is not None:
-        _verify(clip.digest, line.sha256, f"{where}: {line.audio!r}")
+        verify(clip.digest, line.sha256, f"{where}: {line.audio!r}")
     if not is_id(clip.id):
         raise DataError(f"{where}: clip id {clip.id!r}: leave 'id' out or give it a name of printable characters")
     return clip
 
 
-def _verify(found: str, expected: str, what: str) -> None:
+def verify(found: str, expected: str, what: str) -> None:
+    """Refuse a sha256 that is not the one ``expected``."""
     if found != expected.lower():
         raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")
 

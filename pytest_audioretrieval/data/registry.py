@@ -40,10 +40,54 @@ def _sounds_single(cache: Path | None, track: Track) -> Dataset:
     return load_sounds_single(load_pins().dataset_fingerprint("builtin/sounds-single"))
 
 
+def _binding(cache: Path | None, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.binding.dataset import load_binding
+    from pytest_audioretrieval.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/binding")
+    return load_binding(pinned, cache=cache, progress=lambda clips: track(clips, "rendering binding"))  # type: ignore[arg-type,return-value]
+
+
+def _reasoning(cache: Path | None, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.reasonaudio.builtin import load_reasoning
+    from pytest_audioretrieval.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/reasoning")
+    return load_reasoning(pinned, cache=cache, progress=lambda clips: track(clips, "rendering reasoning"))  # type: ignore[arg-type,return-value]
+
+
 #: Datasets with a name. Sets pinned on a hub join here.
 NAMED: dict[str, Source] = {
-    source.name: source for source in (Source("sounds", _sounds), Source("sounds-single", _sounds_single))
+    source.name: source
+    for source in (
+        Source("sounds", _sounds),
+        Source("sounds-single", _sounds_single),
+        Source("binding", _binding),
+        Source("reasoning", _reasoning),
+    )
 }
+
+
+def _captions(folder: Path, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.manifest import load_folder
+
+    return load_folder(folder)
+
+
+def _masb(folder: Path, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.masb.folder import load_masb
+
+    return load_masb(folder)
+
+
+def _reasonaudio(folder: Path, track: Track) -> Dataset:
+    from pytest_audioretrieval.data.reasonaudio.folder import load_reasonaudio
+
+    return load_reasonaudio(folder, progress=lambda clips: track(clips, "reading clips"))  # type: ignore[arg-type,return-value]
+
+
+#: How a folder is read, by the layout that its ``dataset.toml`` states.
+LAYOUTS = {"captions": _captions, "masb": _masb, "reasonaudio": _reasonaudio}
 
 
 def source(text: str, base: Path) -> Source:
@@ -57,12 +101,13 @@ def source(text: str, base: Path) -> Source:
         return NAMED[text]
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
-        from pytest_audioretrieval.data.manifest import folder_name, load_folder
+        from pytest_audioretrieval.data.manifest import read_settings
 
-        name = folder_name(folder)
-        if name in NAMED:
-            raise DataError(f"{folder}: name {name!r} is that of a built-in dataset: give yours another name")
-        return Source(name, lambda cache, track: load_folder(folder), folder.resolve())
+        settings = read_settings(folder)
+        if settings.name in NAMED:
+            raise DataError(f"{folder}: name {settings.name!r} is that of a built-in dataset: give yours another name")
+        read = LAYOUTS[settings.layout]
+        return Source(settings.name, lambda cache, track: read(folder, track), folder.resolve())
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
         f"known are {', '.join(sorted(NAMED))}; a folder of your own holds dataset.toml and captions.jsonl"

@@ -40,11 +40,21 @@ def file_clip(folder: Path, audio: str, name: str, where: str) -> Clip:
     """
     path = inside(folder, audio, where)
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return clip_of(path, name)
     except FileNotFoundError:
         raise DataError(f"{where}: audio file {audio!r} is missing: add it or remove the line") from None
     except OSError as error:
         raise DataError(f"{where}: audio file {audio!r} cannot be read: {error.strerror}") from None
+
+
+def clip_of(path: Path, name: str) -> Clip:
+    """The clip ``name`` of a file: hashed, not decoded.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Clip(name, digest, partial(_read, path, name), path)
 
 

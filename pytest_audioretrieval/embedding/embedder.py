@@ -1,4 +1,4 @@
-"""One model's vectors of clips and texts: who it is, where it runs, loaded only if a vector is missing."""
+"""One model's answers: who it is, where it runs, loaded only if the store lacks one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.engine import Track, Vectors, embed_clips, embed_texts
-from pytest_audioretrieval.models.registry import describe, load
+from pytest_audioretrieval.embedding.batches import Track, Vectors
+from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
+from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_preferences, score_pairs
+from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.metrics.scores import VectorScores
+from pytest_audioretrieval.models.registry import describe, load, retriever
+from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
 from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.embedding.store import Store
-    from pytest_audioretrieval.models.types import ModelIdentity, Retriever
+    from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever
     from pytest_audioretrieval.protocol import Protocol
     from pytest_audioretrieval.spec import ModelSpec
 
@@ -42,17 +47,20 @@ class Means:
     pins: Path = OWN
 
 
+T = TypeVar("T")
 Sides = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 #: Clips or texts in groups; each group is embedded by itself, so that its vectors do not depend on the others.
 Side = Sequence[Sequence[Any]]
+#: Kind of a space -> whether it is a pair scorer's.
+_OF_PAIR_SCORERS = {"pairs": True, "prefer": True, "audio": False, "text": False}
 
 
 class Embedder:
-    """A model by its spec; hashed on first use, loaded (torch imported) when a vector is missing from the store."""
+    """A model by its spec; hashed on first use, loaded (torch imported) when the store lacks an answer."""
 
     def __init__(self, spec: ModelSpec, means: Means) -> None:
         self.spec, self.means = spec, means
-        self._made: dict[tuple[str, ...], Vectors] = {}
+        self._made: dict[tuple[str, ...], Any] = {}
 
     @cached_property
     def identity(self) -> ModelIdentity:
@@ -61,38 +69,96 @@ class Embedder:
         return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
 
     @cached_property
-    def retriever(self) -> Retriever:
+    def model(self) -> Model:
         """The model itself, on its device."""
         loaded = load(self.spec, self.identity, device=self.means.device)
         self.means.store.made_on(loaded.device)
         return loaded
 
     @property
+    def retriever(self) -> Retriever:
+        """The model; ``SpecError`` where it is a pair scorer."""
+        return retriever(self.model, self.spec.id)
+
+    @property
+    def scorer(self) -> PairScorer:
+        """The model; ``SpecError`` where it is a retriever."""
+        if is_pair_scorer(self.model):
+            return self.model
+        raise self._no_preference()
+
+    @cached_property
+    def scores_pairs(self) -> bool:
+        """Whether it is a pair scorer; known without loading it where the store holds answers of it."""
+        if self.spec.kind not in ("backend", "factory"):
+            return False
+        for kind, answer in _OF_PAIR_SCORERS.items():
+            where = space(self.identity.weights_sha256, self.means.protocol, kind)
+            if "model" not in vars(self) and self.means.store.holds(where):
+                return answer
+        return not is_retriever(self.model)
+
+    @property
     def device(self) -> str:
-        """Where its vectors were made: here, or by the run that stored them."""
-        if "retriever" in self.__dict__:
-            return self.retriever.device
+        """Where its answers were made: here, or by the run that stored them."""
+        if "model" in vars(self):
+            return self.model.device
         return self.means.store.device or self.means.device
 
     def clips(self, clips: Sequence[Clip]) -> Vectors:
         """Unit vectors, float32 [len(clips), D]; see ``engine.embed_clips``."""
-        return self._once(embed_clips, clips, ("clips", *(clip.digest for clip in clips)))
+        return self._once(embed_clips, self._retriever, clips, ("clips", *(clip.digest for clip in clips)))
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, float32 [len(texts), D]; see ``engine.embed_texts``."""
-        return self._once(embed_texts, texts, ("texts", *texts))
+        return self._once(embed_texts, self._retriever, texts, ("texts", *texts))
 
     def sides(self, queries: Side, candidates: Side) -> Sides:
         """Unit vectors of what is asked [Q, D] and of what is ranked [C, D]."""
         return self._side(queries), self._side(candidates)
 
+    def pair_scores(self, pairs: Pairs) -> Floats:
+        """How well each text describes its clip, float64 [N]: a pair scorer's answer, or the cosine of both vectors.
+
+        Texts and clips are embedded once each. Equal vectors have equal cosines, to the bit.
+        """
+        if self.scores_pairs:
+            key = ("pairs", *(part for text, clip in pairs for part in (text, clip.digest)))
+            return self._once(score_pairs, self._scorer, pairs, key)
+        clips = {clip.digest: clip for _, clip in pairs}
+        texts = dict.fromkeys(text for text, _ in pairs)
+        row, column = ({item: i for i, item in enumerate(items)} for items in (texts, clips))
+        cosines = VectorScores(self.texts(list(texts)), self.clips(list(clips.values())))
+        places = np.array([(row[text], column[clip.digest]) for text, clip in pairs])
+        return cosines.pairs(places[:, 0], places[:, 1])
+
+    def text_preference(self, pairs: TextPairs) -> tuple[Floats, Floats]:
+        """P(the first text of each pair is chosen) without audio, shown first and shown second, float64 [N] each.
+
+        Their mean is free of position bias (MASB, Exp. 2). A retriever has none: ``SpecError``.
+        """
+        if not self.scores_pairs:
+            raise self._no_preference()
+        key = ("prefer", *(text for pair in pairs for text in pair))
+        return self._once(ask_preferences, self._scorer, pairs, key)
+
     def _side(self, side: Side) -> Vectors:
         return np.concatenate([self.clips(part) if isinstance(part[0], Clip) else self.texts(part) for part in side])
 
-    def _once(self, embed: Callable[..., Vectors], items: Sequence[Any], key: tuple[str, ...]) -> Vectors:
+    def _no_preference(self) -> SpecError:
+        return SpecError(
+            f"{self.spec.id} embeds texts and has no preference among them: ask a pair scorer, such as an audio LLM"
+        )
+
+    def _retriever(self) -> Retriever:
+        return self.retriever
+
+    def _scorer(self) -> PairScorer:
+        return self.scorer
+
+    def _once(self, ask: Callable[..., T], model: Callable[[], Model], items: Sequence[Any], key: tuple[str, ...]) -> T:
         if key not in self._made:
             means = self.means
-            self._made[key] = embed(
-                items, lambda: self.retriever, self.identity, means.protocol, means.store, means.track
-            )
-        return self._made[key]
+            self._made[key] = ask(items, model, self.identity, means.protocol, means.store, means.track)
+        made: T = self._made[key]
+        return made

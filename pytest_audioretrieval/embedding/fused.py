@@ -13,6 +13,7 @@ from pytest_audioretrieval.metrics.fusion import fuse
 from pytest_audioretrieval.models.types import ModelIdentity
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.embedding.pairs import Pairs, TextPairs
     from pytest_audioretrieval.spec import ModelSpec
 
 
@@ -32,7 +33,24 @@ class Fused:
     @property
     def retriever(self) -> NoReturn:
         """There is none."""
-        raise SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
+        raise self._embeds_nothing()
+
+    def texts(self, texts: Sequence[str]) -> NoReturn:
+        """There are no vectors that hold by themselves."""
+        raise self._embeds_nothing()
+
+    scores_pairs = False
+
+    def pair_scores(self, pairs: Pairs) -> NoReturn:
+        """A z-score needs the other candidates of a ranking; a pair has none."""
+        raise SpecError(f"{self.spec.id} fuses the scores of rankings and scores no pair: ask for one of its parts")
+
+    def text_preference(self, pairs: TextPairs) -> NoReturn:
+        """There is none."""
+        raise SpecError(f"{self.spec.id} is a fusion of scores and prefers no text: ask a pair scorer")
+
+    def _embeds_nothing(self) -> SpecError:
+        return SpecError(f"{self.spec.id} is a fusion of scores and embeds nothing itself: ask for one of its parts")
 
     @property
     def device(self) -> str:

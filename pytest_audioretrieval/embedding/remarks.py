@@ -22,8 +22,9 @@ class Remarks:
     """
 
     def __init__(self) -> None:
-        self._silent: list[str] = []
-        self._loud: list[str] = []
+        # A clip that is decoded again is named once.
+        self._silent: dict[str, None] = {}
+        self._loud: dict[str, None] = {}
 
     def look(self, clip: str, wave: Waveform, windows: Sequence[npt.NDArray[np.float32]]) -> None:
         """Note a decoded clip and the windows that are embedded of it."""
@@ -31,17 +32,17 @@ class Remarks:
 
         facts = describe(wave)
         if facts.silent or not any(window.any() for window in windows):
-            self._silent.append(clip)
+            self._silent[clip] = None
         if facts.peak > 1:
-            self._loud.append(clip)
+            self._loud[clip] = None
 
     def say(self) -> None:
         """Warn of what was noted."""
         if self._silent:
-            warnings.warn(f"{_list(self._silent)} silent: silent clips have one vector and tie", stacklevel=3)
+            warnings.warn(f"{_list([*self._silent])} silent: silent clips have one vector and tie", stacklevel=3)
         if self._loud:
             warnings.warn(
-                f"{_list(self._loud)} above full scale: pipelines that clip measure other samples", stacklevel=3
+                f"{_list([*self._loud])} above full scale: pipelines that clip measure other samples", stacklevel=3
             )
 
 

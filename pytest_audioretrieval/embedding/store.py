@@ -30,7 +30,7 @@ DEVICE = "device"
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
-    """Name of the space of a model, protocol and ``kind`` (``audio`` or ``text``) under the libraries installed."""
+    """Name of the space of a model, protocol and ``kind`` (``audio``, ``pairs``, ...) under the libraries installed."""
     installed = [f"{name} {version}" for name, version in versions().items()]
     parts = [weights_sha256, protocol.fingerprint, kind, *installed]
     return f"{kind}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
@@ -71,6 +71,10 @@ class Store:
                     path.unlink()
                 warnings.warn(f"{path}: {one_line(error)}: removed, its vectors are made anew", stacklevel=2)
         return found
+
+    def holds(self, where: str) -> bool:
+        """Whether anything of a space is here, told without reading it."""
+        return self._folder is not None and any((self._folder / where).glob("*.npz"))
 
     @property
     def device(self) -> str | None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_audioretrieval.errors import ModelError, one_line
+from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.models.safety import refuse_unsafe
-from pytest_audioretrieval.models.types import ModelIdentity
+from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
 from pytest_audioretrieval.pins import OWN, project_pins, sha256_of, verify
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.models.types import Retriever
+    from pytest_audioretrieval.models.types import Model, Retriever
     from pytest_audioretrieval.spec import ModelSpec
 
 #: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
-#: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``.
+#: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
+#: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
+#: without the device, states the weights.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary.
@@ -42,17 +45,18 @@ def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path
         pins: a project's own PINS.json, where there is one.
     """
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, "")
+        return ModelIdentity(spec.id, None, _stated(spec))
+    known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
 
-        folder, revision = fetch(spec, project_pins(pins), offline=offline, allow_unpinned=allow_unpinned)
+        folder, revision = fetch(spec, known, offline=offline, allow_unpinned=allow_unpinned)
         name = f"{spec.id}@{revision}"
     else:
         folder, revision = spec.path or Path(), None
         name = str(folder)
     files = deciding_files(folder, name)
-    pin = None if spec.kind == "folder" else project_pins(pins).model(spec.id)
+    pin = None if spec.kind == "folder" else known.model(spec.id)
     pin = pin.at(revision) if pin else None
     if pin is not None:
         verify(files, pin, spec.id)
@@ -88,18 +92,46 @@ def deciding_paths(folder: Path) -> dict[str, Path]:
     return {p.name: p for p in paths if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
 
 
-def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Retriever:
+def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Model:
     """Load the model that ``describe`` found onto ``device``; imports torch."""
-    if spec.kind == "backend":
-        backend, _, name = spec.text.partition(":")
-        return _called(_backend(backends()[backend]), spec, name, device=device)
-    if spec.kind == "factory":
-        return _called(_factory(spec), spec, device=device)
+    if spec.kind in ("backend", "factory"):
+        return _called(*_factory(spec), spec, device=device)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
     from pytest_audioretrieval.models.clap import Clap
 
     return Clap(identity.folder, device=device)
+
+
+def retriever(model: Model, name: str) -> Retriever:
+    """``model`` itself; ``SpecError`` where it has no vectors."""
+    if is_retriever(model):
+        return model
+    raise SpecError(
+        f"{name} scores one pair at a time and embeds nothing: ask in direction choice, e.g. --retrieval-suite binding"
+    )
+
+
+def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
+    """What makes the model, and what it is called with besides the device."""
+    if spec.kind == "factory":
+        return _imported(spec), []
+    backend, _, name = spec.text.partition(":")
+    return _backend(backends()[backend]), [name]
+
+
+def _stated(spec: ModelSpec) -> str:
+    factory, arguments = _factory(spec)
+    state = getattr(factory, "weights_sha256", None)
+    if state is None:
+        return ""
+    found = state(*arguments) if callable(state) else state
+    if not (callable(state) and isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found)):
+        raise ModelError(
+            f"model {spec.text!r} states weights_sha256 {found!r}: expected a function that returns 64 hex digits, "
+            "over all that decides its answers"
+        )
+    return found
 
 
 def _backend(point: metadata.EntryPoint) -> Any:
@@ -111,7 +143,7 @@ def _backend(point: metadata.EntryPoint) -> Any:
         ) from None
 
 
-def _factory(spec: ModelSpec) -> Any:
+def _imported(spec: ModelSpec) -> Any:
     try:
         return imported(spec.text)
     except (ImportError, AttributeError) as error:
@@ -123,11 +155,9 @@ def _factory(spec: ModelSpec) -> Any:
         ) from None
 
 
-def _called(factory: Any, spec: ModelSpec, *arguments: str, device: str) -> Retriever:
+def _called(factory: Any, arguments: list[str], spec: ModelSpec, *, device: str) -> Model:
     if not callable(factory):
-        raise ModelError(
-            f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a retriever"
-        )
+        raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
     try:
         inspect.signature(factory).bind(*arguments, device=device)
     except TypeError as error:
@@ -136,9 +166,8 @@ def _called(factory: Any, spec: ModelSpec, *arguments: str, device: str) -> Retr
             f"({error}): it takes the device that the user chose"
         ) from None
     made = factory(*arguments, device=device)
-    for name in ("embed_audio", "embed_text", "device", "text_limit", "count_cut"):
-        if not hasattr(made, name):
-            raise ModelError(
-                f"model {spec.text!r}: its factory returned {type(made).__name__} without {name!r}: see Retriever"
-            )
-    return made  # type: ignore[no-any-return]
+    if is_retriever(made) or is_pair_scorer(made):
+        return made
+    needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(made, "score") else (RETRIEVER, "Retriever or PairScorer")
+    missing = next(name for name in needed if not hasattr(made, name))
+    raise ModelError(f"model {spec.text!r}: its factory returned {type(made).__name__} without {missing!r}: see {kind}")

@@ -36,10 +36,8 @@ def explain(finding: Finding, session: RetrievalSession) -> str:
 
 
 def _against_chance(finding: Finding) -> Iterator[str]:
-    yield (
-        f"  accuracy {finding.new_value:.4f}, chance 0.5, clustered 95 % interval {interval(finding)} around chance, "
-        f"{finding.queries} choices in {finding.clusters} clusters"
-    )
+    choices = f"{finding.queries} choices in {finding.clusters} clusters"
+    yield f"  accuracy {finding.new_value:.4f} of {choices}; chance is 0.5"
     yield from (f"  {line}" for line in finding.chance)
 
 
@@ -94,8 +92,10 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
     if finding.claim == "above_chance":
-        yield "next: these choices do not show that the model reads this property; all experiments of MASB: "
+        yield "next: these choices do not show that the model reads this property; what it reads, and what it guesses:"
         yield f"      python -m pytest_audioretrieval binding {finding.model_spec} --dataset {finding.dataset}"
+        if finding.verdict == "inconclusive":
+            yield "      to be warned rather than failed while it does not: --retrieval-on-inconclusive warn"
         return
     more = partial(session.command, finding.model_spec)
     if finding.verdict == "regressed":

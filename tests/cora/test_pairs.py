@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_audioretrieval.cora.pairs import Pairs, measure
+from pytest_audioretrieval.cora.pairs import Pairs, check_varies, measure, single
 from pytest_audioretrieval.cora.pools import pools
 from pytest_audioretrieval.errors import DataError, SpecError
 from tests.cora.planted import FORMS, Known, ask, drawn, hashed, made
@@ -113,3 +113,12 @@ def test_what_cannot_be_measured() -> None:
         measure([], pools(GIVEN))
     with pytest.raises(DataError, match="no dataset to ask about"):
         measure([Known("m")], [])
+
+
+def test_labels_that_do_not_vary() -> None:
+    pairs = made(model=["a", "b"], dataset="d", rank_drop=[0, 0])
+    check_varies(pairs, "model")
+    with pytest.raises(DataError, match="all pairs are of one dataset, d"):
+        check_varies(pairs, "model", "dataset")
+    assert single(pairs, "dataset", "model", "form") == "no effect of: one dataset, d; one form, form"
+    assert single(pairs, "model") == ""

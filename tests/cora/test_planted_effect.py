@@ -15,7 +15,7 @@ import pytest
 from pytest_audioretrieval.cora.analyse import analyse
 from pytest_audioretrieval.cora.pairs import measure
 from pytest_audioretrieval.cora.pools import pools
-from pytest_audioretrieval.cora.table import Table
+from pytest_audioretrieval.tables.table import Table
 from tests.cora.planted import FORMS, Known, ask, cells
 
 CLIPS = 61

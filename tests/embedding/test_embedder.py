@@ -24,7 +24,7 @@ def test_a_run_that_finds_every_vector_knows_where_they_were_made(tiny_clap: Pat
     assert first.device == first.retriever.device == "cpu"
     second = made(tiny_clap, tmp_path)
     np.testing.assert_array_equal(second.texts(["rain", "a dog barks"]), vectors)
-    assert "retriever" not in vars(second)
+    assert "model" not in vars(second)
     assert second.device == "cpu"
     (tmp_path / "device").write_text("cuda:1")
     assert second.device == "cuda:1"

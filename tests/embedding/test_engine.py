@@ -18,7 +18,8 @@ import pytest
 import torch
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.engine import SHARD, embed_clips, embed_texts
+from pytest_audioretrieval.embedding.batches import SHARD
+from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.randomness import seeded
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError

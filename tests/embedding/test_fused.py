@@ -72,6 +72,17 @@ def test_it_has_no_retriever() -> None:
     assert str(caught.value) == f"{TEXT} is a fusion of scores and embeds nothing itself: ask for one of its parts"
 
 
+def test_it_scores_no_pair_and_prefers_no_text() -> None:
+    made = fused(Part("a" * 64), Part("b" * 64))
+    assert not made.scores_pairs
+    with pytest.raises(SpecError) as caught:
+        made.pair_scores([])
+    assert str(caught.value) == f"{TEXT} fuses the scores of rankings and scores no pair: ask for one of its parts"
+    with pytest.raises(SpecError) as caught:
+        made.text_preference([])
+    assert str(caught.value) == f"{TEXT} is a fusion of scores and prefers no text: ask a pair scorer"
+
+
 @pytest.mark.parametrize("rule", ["avg-z", "avg-minmax"])
 def test_sides_are_those_of_its_parts_fused(rule: str) -> None:
     parts = [Part("a" * 64, seed=1), Part("b" * 64, seed=2)]

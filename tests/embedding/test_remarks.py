@@ -24,6 +24,14 @@ def wave(*channels: float) -> Waveform:
     return Waveform(np.tile(np.float32(channels), (480, 1)), 48_000)
 
 
+def test_a_clip_that_is_decoded_again_is_named_once() -> None:
+    remarks, silence = Remarks(), wave(0.0)
+    for name in ("a", "b", "a"):
+        remarks.look(name, silence, prepare(silence, Protocol()))
+    with pytest.warns(UserWarning, match=r"^2 clips \(a, b\) are silent"):
+        remarks.say()
+
+
 def test_silence_and_channels_that_cancel_out_are_said() -> None:
     """Fault 21: silent clips tie; opposite channels average to silence."""
     with pytest.warns(UserWarning, match=r"2 clips \(c0, c2\) are silent"):

@@ -202,17 +202,27 @@ def test_what_cannot_be_pinned(text: str, expected: str, place: Place, stub: Hub
     assert stub.asked == []
 
 
-def test_the_gate_from_a_hub(place: Place, stub: HubStub, clips: Path) -> None:
-    """Refused unpinned; recorded when allowed; once pinned judged by its bare name, with the hub gone."""
-    asked = ("--retrieval-dataset", "tones", "--retrieval-suite", "captions", "--retrieval-cache", "kept")
+def test_from_nothing_to_a_verdict_by_what_the_doctor_says(place: Place, stub: HubStub, clips: Path) -> None:
+    """Refused unpinned; then every ``next`` is done, once, and the model is judged by its bare name, the hub gone."""
+    asked = ("--retrieval-suite", "captions", "--retrieval-dataset", "tones", "--retrieval-cache", "kept")
     done = place.pytest("--model", MODEL, *asked)
     assert done.returncode == 1
     assert f"{MODEL}: PINS.json does not pin it: pass --retrieval-allow-unpinned to judge" in done.stdout
+    ill = place.command("doctor", "--model", MODEL, *asked)
+    assert (ill.returncode, ill.stderr.splitlines()[:-1]) == (1, []), ill.stdout
     assert stub.asked == []
-    recorded = place.pytest("--model", MODEL, "--retrieval-allow-unpinned", *asked, "--retrieval-record", "new")
+    nexts = [line.partition(": ")[2] for line in ill.stdout.splitlines() if line.startswith("next, ")]
+    recording = f"pytest --model {MODEL} {' '.join(asked)} --retrieval-record new"
+    assert nexts == [f"python -m pytest_audioretrieval pins add {MODEL}", recording, recording]
+    assert place.command(*nexts[0].split()[3:]).returncode == 0
+    half = place.command("doctor", "--model", MODEL, *asked)
+    assert "5 of 5 files are as pinned" in half.stdout
+    assert half.stdout.splitlines()[-1] == "2 of 8 missing"
+    recorded = place.pytest(*recording.split()[1:])
     assert "10 recorded" in recorded.stdout, recorded.stdout
-    assert place.command("pins", "add", MODEL).returncode == 0
     stub.refuse(503)
+    well = place.command("doctor", "--model", "tiny/clap", *asked)
+    assert (well.returncode, well.stdout.splitlines()[-1]) == (0, "nothing is missing"), well.stdout
     judged = place.pytest("--model", "tiny/clap", *asked)
     assert "10 passed" in judged.stdout, judged.stdout
     assert judged.stdout.count("identical") == 10

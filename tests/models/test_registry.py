@@ -6,6 +6,7 @@ import hashlib
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -13,10 +14,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pytest_audioretrieval.api import load_retriever
-from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
-from pytest_audioretrieval.models.types import ModelIdentity
+from pytest_audioretrieval.models.types import ModelIdentity, is_pair_scorer
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.spec import ModelSpec, parse
 
@@ -121,6 +122,16 @@ def complete(name: str = "", *, device: str = "cpu") -> SimpleNamespace:
     return SimpleNamespace(name=name, device=device, text_limit=1, embed_audio=None, embed_text=None, count_cut=None)
 
 
+def stating(weights: object) -> Callable[..., SimpleNamespace]:
+    """A factory that says which weights it loads."""
+
+    def factory(name: str = "", *, device: str = "cpu") -> SimpleNamespace:
+        return complete(name, device=device)
+
+    factory.weights_sha256 = weights  # type: ignore[attr-defined]
+    return factory
+
+
 def complete_alone() -> SimpleNamespace:
     return complete()
 
@@ -142,6 +153,34 @@ def test_a_factory(module: ModuleType) -> None:
     assert identity(parse("retrievers_of_a_user:make")) == ModelIdentity("retrievers_of_a_user:make", None, "")
 
 
+def test_weights_that_are_stated_are_known_without_loading(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        pytest.fail("the model was loaded")
+
+    module.make, module.named = stating(lambda: "b" * 64), stating(lambda name: name * 16)  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys.modules[__name__], "complete", never)
+    assert identity(parse("retrievers_of_a_user:make")).weights_sha256 == "b" * 64
+    point = metadata.EntryPoint("good", "retrievers_of_a_user:named", registry.GROUP)
+    monkeypatch.setattr(registry, "backends", lambda: {"good": point})
+    assert identity(parse("good:2023")).weights_sha256 == "2023" * 16
+
+
+def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None:
+    scorer = SimpleNamespace(score=None, prefer=None, device="cpu")
+    both = SimpleNamespace(**vars(complete()), score=None, prefer=None)
+    module.make, module.both = lambda device: scorer, lambda device: both  # type: ignore[attr-defined]
+    spec = parse("retrievers_of_a_user:make")
+    assert registry.load(spec, identity(spec), device="cpu") is scorer
+    assert made("retrievers_of_a_user:both") is both
+    assert [is_pair_scorer(model) for model in (scorer, both, complete())] == [True, False, False]
+    with pytest.raises(SpecError) as caught:
+        made("retrievers_of_a_user:make")
+    assert str(caught.value) == (
+        "retrievers_of_a_user:make scores one pair at a time and embeds nothing: ask in direction choice, "
+        "e.g. --retrieval-suite binding"
+    )
+
+
 def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     module.make = complete  # type: ignore[attr-defined]
     points = {
@@ -159,16 +198,19 @@ def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("no_such_module_at_all:make", "No module named 'no_such_module_at_all'"),
         ("retrievers_of_a_user:absent", "has no attribute 'absent'"),
-        ("retrievers_of_a_user:number", "is int, expected a function that returns a retriever"),
+        ("retrievers_of_a_user:number", "is int, expected a function that returns a model"),
         ("retrievers_of_a_user:half", "its factory returned SimpleNamespace without 'count_cut'"),
         (
             "retrievers_of_a_user:deaf",
             "factory(device=...) (got an unexpected keyword argument 'device'): it takes the",
         ),
-        ("retrievers_of_a_user:nothing", "its factory returned NoneType without 'embed_audio'"),
+        ("retrievers_of_a_user:nothing", "NoneType without 'embed_audio': see Retriever or PairScorer"),
+        ("retrievers_of_a_user:judge", "its factory returned SimpleNamespace without 'prefer': see PairScorer"),
+        ("retrievers_of_a_user:careless", "states weights_sha256 'v2': expected a function that returns 64 hex digits"),
+        ("retrievers_of_a_user:constant", "states weights_sha256 'aaaaaaaa"),
     ],
 )
-def test_a_factory_that_makes_no_retriever(text: str, expected: str, module: ModuleType) -> None:
+def test_a_factory_that_makes_no_model(text: str, expected: str, module: ModuleType) -> None:
     half = complete()
     del half.count_cut
     for name, value in (
@@ -176,6 +218,9 @@ def test_a_factory_that_makes_no_retriever(text: str, expected: str, module: Mod
         ("half", lambda device: half),
         ("nothing", lambda device: None),
         ("deaf", complete_alone),
+        ("judge", lambda device: SimpleNamespace(score=None, device=device)),
+        ("careless", stating(lambda: "v2")),
+        ("constant", stating("a" * 64)),
     ):
         setattr(module, name, value)
     with pytest.raises(ModelError) as caught:

@@ -16,6 +16,9 @@ PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 #: A pattern in a clip's name.
 CODES: dict[Pattern, str] = {"sequential": "seq", "single-overlap": "ov1", "double-overlap": "ov2"}
 
+#: How far, in ms, every duration of a sound is from one that is asked for: nobody has to hear 10 ms.
+CLEAR = 200
+
 _LABEL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME = re.compile(r"(?P<number>\d+)_(?P<code>[a-z0-9]+)_(?P<events>.+)")
 _EVENT = re.compile(r"(?P<sound>[a-z0-9-]+)\.(?P<start>\d+)-(?P<end>\d+)")

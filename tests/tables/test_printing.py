@@ -6,10 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from pytest_audioretrieval.cora.printing import render, show
-from pytest_audioretrieval.cora.table import Body, Column, Table, bounded, check_varies, joined, single, table
 from pytest_audioretrieval.errors import DataError
-from tests.cora.planted import made
+from pytest_audioretrieval.tables.printing import render, show
+from pytest_audioretrieval.tables.table import Body, Column, Table, bounded, joined, table
 
 SOME = Table(
     "Title [bold]",
@@ -38,9 +37,9 @@ def test_a_table_reads_like_this() -> None:
 
 
 def test_json_holds_every_value_and_nothing_that_is_no_number() -> None:
-    text = render([SOME, Table("None", (), (), "does not apply")], {"candidates": "pooled"})
+    text = render("some/1", [SOME, Table("None", (), (), "does not apply")], {"candidates": "pooled"})
     assert json.loads(text) == {
-        "schema": "pytest-audioretrieval/cora/1",
+        "schema": "some/1",
         "candidates": "pooled",
         "tables": [
             {
@@ -53,7 +52,7 @@ def test_json_holds_every_value_and_nothing_that_is_no_number() -> None:
         ],
     }
     with pytest.raises(ValueError, match="not JSON compliant"):
-        render([Table("t", (Column("x", "f"),), ((float("nan"),),))], {})
+        render("s", [Table("t", (Column("x", "f"),), ((float("nan"),),))], {})
 
 
 def test_an_analysis_that_fails_says_why_and_a_bug_stays_a_bug() -> None:
@@ -69,11 +68,5 @@ def test_an_analysis_that_fails_says_why_and_a_bug_stays_a_bug() -> None:
         table("t", broken)
 
 
-def test_labels_that_do_not_vary() -> None:
-    pairs = made(model=["a", "b"], dataset="d", rank_drop=[0, 0])
-    check_varies(pairs, "model")
-    with pytest.raises(DataError, match="all pairs are of one dataset, d"):
-        check_varies(pairs, "model", "dataset")
-    assert single(pairs, "dataset", "model", "form") == "no effect of: one dataset, d; one form, form"
-    assert single(pairs, "model") == ""
+def test_notes_join_in_one_line() -> None:
     assert joined("a", "", "b") == "a; b"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, ParamSpec, TypeAlias
 
-from pytest_audioretrieval.cora.pairs import Pairs
-from pytest_audioretrieval.errors import DataError, RetrievalError
+from pytest_audioretrieval.errors import RetrievalError
 
 Cell: TypeAlias = str | int | float | None
 P = ParamSpec("P")
@@ -62,20 +61,6 @@ def table(title: str, make: Callable[P, Body], *args: P.args, **keywords: P.kwar
 def bounded(name: str, form: str) -> tuple[Column, Column, Column]:
     """A value and the ends of its 95 % interval."""
     return Column(name, form), Column(name + LOW, form), Column(name + HIGH, form)
-
-
-def check_varies(pairs: Pairs, *labels: str) -> None:
-    """Raises: DataError: all pairs have the same label, so that there is nothing to compare."""
-    for label in labels:
-        levels = pairs.levels(label)
-        if len(levels) == 1:
-            raise DataError(f"all pairs are of one {label}, {levels[0]}")
-
-
-def single(pairs: Pairs, *labels: str) -> str:
-    """A note on the effects that these pairs cannot have."""
-    fixed = [f"one {label}, {levels[0]}" for label in labels if len(levels := pairs.levels(label)) == 1]
-    return f"no effect of: {'; '.join(fixed)}" if fixed else ""
 
 
 def joined(*notes: str) -> str:

@@ -6,18 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_audioretrieval.cora.table import HIGH, LOW, Cell, Column, Table
 from pytest_audioretrieval.report.terminal import columns
+from pytest_audioretrieval.tables.table import HIGH, LOW, Cell, Column, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCHEMA = "pytest-audioretrieval/cora/1"
 
-
-def render(tables: Sequence[Table], subject: dict[str, Any]) -> str:
+def render(schema: str, tables: Sequence[Table], subject: dict[str, Any]) -> str:
     """Strict JSON: ``schema``, the keys of ``subject``, then ``tables``, a row a line."""
-    head = [f'  "schema": {_json(SCHEMA)}', *(f"  {_json(key)}: {_json(value)}" for key, value in subject.items())]
+    head = [f'  "schema": {_json(schema)}', *(f"  {_json(key)}: {_json(value)}" for key, value in subject.items())]
     body = _list("  ", '"tables"', [_rendered(table) for table in tables])
     return "{\n" + ",\n".join([*head, body]) + "\n}\n"
 

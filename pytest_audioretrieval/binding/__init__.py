@@ -1,0 +1,1 @@
+"""MASB's experiments on several models, one a file."""

@@ -1,0 +1,185 @@
+"""The files of a ReasonAudio folder, line by line: what each holds, before they are held against one another."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from pytest_audioretrieval.data.lines import json_lines, read
+from pytest_audioretrieval.data.reasonaudio.constraints import Constraints
+from pytest_audioretrieval.data.reasonaudio.templates import TASKS, Task
+from pytest_audioretrieval.data.texts import caption_text, is_id
+from pytest_audioretrieval.errors import DataError, did_you_mean
+
+CLIPS, CLIP_LINES = "clips", "clips.jsonl"
+QUERIES = ("queries.jsonl", "queries.csv")
+QRELS = ("qrels.tsv", "qrels.csv")
+CHOICES = "choices.jsonl"
+RELEVANCE = ("query-id", "clip-id", "score")
+
+
+class QueryLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """One line of ``queries.jsonl``; a release that keeps its constraints to itself leaves them out."""
+
+    id: str
+    task: str
+    text: str
+    constraints: Constraints = ()
+
+
+class ChoiceLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """One line of ``choices.jsonl``: the ids of the clip that meets the text and of the one that does not."""
+
+    id: str
+    task: str
+    text: str
+    right: str
+    wrong: str
+    constraints: Constraints = ()
+
+
+class EventLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """When a sound is heard, in milliseconds of its clip."""
+
+    sound: str
+    start_ms: int
+    end_ms: int
+
+
+class ClipLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One line of ``clips.jsonl``: what a clip's name says, and the sha256 of its file."""
+
+    id: str
+    sha256: str
+    pattern: str
+    events: tuple[EventLine, ...]
+
+
+class Relevant(NamedTuple):
+    """One line of the relevance file, and where it stands."""
+
+    query: str
+    clip: str
+    where: str
+
+
+Line = TypeVar("Line", QueryLine, ChoiceLine)
+
+
+def one_of(folder: Path, names: Sequence[str]) -> Path:
+    """The one of several files that is there.
+
+    Raises:
+        DataError: none is, or several are.
+    """
+    there = [folder / name for name in names if (folder / name).is_file()]
+    if len(there) != 1:
+        found = f"both {' and '.join(path.name for path in there)}" if there else f"no {names[0]}"
+        raise DataError(f"{folder}: {found}: a reasonaudio folder holds one of {', '.join(names)}")
+    return there[0]
+
+
+def query_lines(path: Path) -> dict[str, tuple[int, QueryLine]]:
+    """Id -> line number and line, in document order, from JSON lines or CSV with the columns id, task and text.
+
+    Raises:
+        DataError: a line that is not as described, an unknown task, an empty text, an id that comes twice.
+    """
+    if path.suffix == ".csv":
+        rows = table(path, ("id", "task", "text"))
+        found = _by_id(((number, QueryLine(row["id"], row["task"], row["text"])) for number, row in rows), path)
+    else:
+        found = _by_id(json_lines(read(path, expected="write one query a line"), path, QueryLine), path)
+    if not found:
+        raise DataError(f"{path}: no queries: write one a line with id, task and text")
+    return found
+
+
+def choice_lines(path: Path) -> dict[str, tuple[int, ChoiceLine]]:
+    """Id -> line number and line, in document order; none where there is no such file.
+
+    Raises:
+        DataError: as for ``query_lines``.
+    """
+    if not path.exists():
+        return {}
+    return _by_id(json_lines(read(path, expected="write one choice a line"), path, ChoiceLine), path)
+
+
+def clip_lines(path: Path) -> Iterator[tuple[str, ClipLine]]:
+    """Where each line of ``clips.jsonl`` stands, and what it says; none where there is no such file."""
+    if path.exists():
+        for number, line in json_lines(read(path, expected="restore it"), path, ClipLine):
+            yield f"{path}:{number}", line
+
+
+def relevant_lines(path: Path) -> Iterator[Relevant]:
+    """The lines of a relevance file with the columns query-id, clip-id and score, of which each is 1.
+
+    Raises:
+        DataError: a line that is not as described; no line.
+    """
+    empty = True
+    for number, row in table(path, RELEVANCE):
+        empty, where = False, f"{path}:{number}"
+        if row["score"] != "1":
+            raise DataError(f"{where}: score {row['score']!r}: expected 1, leave out pairs that are not relevant")
+        yield Relevant(row["query-id"], row["clip-id"], where)
+    if empty:
+        raise DataError(f"{path}: names no relevant clip: expected a line a pair with {', '.join(RELEVANCE)}")
+
+
+def task_of(line: QueryLine | ChoiceLine) -> Task:
+    """The task of a line that was read without an error."""
+    return next(task for task in TASKS if task == line.task)
+
+
+def table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Line numbers and rows of a file with a header: tabs between the cells of ``.tsv``, commas in ``.csv``.
+
+    Raises:
+        DataError: not UTF-8, other columns, a line with another number of cells.
+    """
+    raw = read(path, expected=f"write a header and lines with {', '.join(columns)}")
+    try:
+        text = io.StringIO(raw.decode(), newline="")
+    except UnicodeDecodeError as error:
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}:{number}: invalid UTF-8: save the file as UTF-8") from None
+    quoted = path.suffix == ".csv"
+    reader = csv.reader(
+        text, delimiter="," if quoted else "\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
+    )
+    try:
+        header = next(reader, [])
+        if sorted(header) != sorted(columns):
+            raise DataError(f"{path}:1: columns {', '.join(header) or 'none'}: expected {', '.join(columns)}")
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise DataError(f"{path}:{reader.line_num}: {len(cells)} cells, expected {len(header)}")
+            yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: no readable table: {error}") from None
+
+
+def _by_id(rows: Iterable[tuple[int, Line]], path: Path) -> dict[str, tuple[int, Line]]:
+    found: dict[str, tuple[int, Line]] = {}
+    for number, line in rows:
+        _check(line, f"{path}:{number}", found)
+        found[line.id] = number, line
+    return found
+
+
+def _check(line: QueryLine | ChoiceLine, where: str, before: Mapping[str, tuple[int, object]]) -> None:
+    if not is_id(line.id):
+        raise DataError(f"{where}: id {line.id!r}: expected a name of printable characters")
+    if line.id in before:
+        raise DataError(f"{where}: id {line.id!r} stands on line {before[line.id][0]} already: give each its own")
+    if line.task not in TASKS:
+        raise DataError(f"{where}: task {line.task!r}: {did_you_mean(line.task, TASKS)}known: {', '.join(TASKS)}")
+    caption_text(line.text, f"{where}: the text of {line.id!r}")

@@ -1,0 +1,112 @@
+"""Datasets whose clips are rendered: digests are remembered in an index that must hash to the pin.
+
+A clip's digest needs its samples, so the first use renders every clip once and keeps the digests in an index.
+An index proves itself: only one whose fingerprint is the pinned one is believed, so a warm start renders nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_audioretrieval.data.sounds.recipe import RATE
+from pytest_audioretrieval.data.types import Clip, Dataset
+from pytest_audioretrieval.errors import PinError
+from pytest_audioretrieval.files import write_atomically
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pytest_audioretrieval.audio.types import Waveform
+
+T = TypeVar("T")
+#: Wraps what is rendered, to show progress.
+Progress = Callable[[Sequence[T]], Iterable[T]]
+
+
+def load_rendered(
+    recipes: Mapping[str, T],
+    render: Callable[[T], npt.NDArray[np.int16]],
+    dataset: Callable[[tuple[Clip, ...]], Dataset],
+    pinned: str,
+    *,
+    index: Path | None = None,
+    progress: Progress[T] = iter,
+) -> Dataset:
+    """The dataset made of rendered clips, rendered here only if no index tells their digests.
+
+    Args:
+        recipes: id of a clip -> what it is rendered from, in document order.
+        render: a recipe's samples, int16 [n], 48 kHz, mono; called anew whenever a clip is read.
+        dataset: makes the dataset of its clips.
+        pinned: fingerprint that PINS.json holds for it.
+        index: file in which the digests are remembered; None keeps none.
+        progress: wraps the recipes while they are rendered.
+
+    Raises:
+        PinError: the dataset that came out is not the pinned one.
+    """
+
+    def made(digests: Sequence[str]) -> Dataset:
+        rows = zip(recipes.items(), digests, strict=True)
+        return dataset(tuple(Clip(name, digest, partial(_read, render, recipe)) for (name, recipe), digest in rows))
+
+    known = _read_index(index, len(recipes))
+    if known and (found := made(known)).fingerprint == pinned:
+        return found
+    digests = [hashlib.sha256(render(recipe).tobytes()).hexdigest() for recipe in progress(list(recipes.values()))]
+    rendered = verified(made(digests), pinned)
+    _write_index(index, digests)
+    return rendered
+
+
+def verified(dataset: Dataset, pinned: str) -> Dataset:
+    """``dataset``, if its fingerprint is the pinned one.
+
+    Raises:
+        PinError: it is another.
+    """
+    if dataset.fingerprint != pinned:
+        raise PinError(
+            f"dataset {dataset.name!r}: fingerprint is {dataset.fingerprint}, PINS.json expects {pinned}: "
+            "the package is damaged or of mixed versions, reinstall it"
+        )
+    return dataset
+
+
+def waveform(samples: npt.NDArray[np.int16]) -> Waveform:
+    """int16 [n] at 48 kHz as a mono waveform, float32 [n, 1]."""
+    import numpy as np
+
+    from pytest_audioretrieval.audio.types import Waveform
+
+    return Waveform(samples=np.divide(samples, 32_768, dtype=np.float32)[:, None], rate=RATE)
+
+
+def _read(render: Callable[[T], npt.NDArray[np.int16]], recipe: T) -> Waveform:
+    return waveform(render(recipe))
+
+
+def _read_index(index: Path | None, count: int) -> list[str] | None:
+    """The digests an index holds, or None where there is no usable one; the caller checks what they prove."""
+    try:
+        digests = json.loads(index.read_text(encoding="utf-8")) if index else None
+    except (OSError, ValueError):
+        return None
+    usable = isinstance(digests, list) and len(digests) == count and all(isinstance(d, str) for d in digests)
+    return digests if usable else None
+
+
+def _write_index(index: Path | None, digests: list[str]) -> None:
+    if index is None:
+        return
+    try:
+        write_atomically(index, json.dumps(digests, indent=0).encode())
+    except OSError as error:
+        warnings.warn(f"{index} was not written ({error.strerror}): clips are rendered anew next time", stacklevel=2)

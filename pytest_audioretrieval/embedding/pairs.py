@@ -1,0 +1,131 @@
+"""A pair scorer's answers, from the store where they are: how well a text describes a clip, which text is likelier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, draws, fill, naming, refuse_empty
+from pytest_audioretrieval.embedding.remarks import Remarks
+from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.protocol import Protocol
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Samples
+    from pytest_audioretrieval.models.types import ModelIdentity, PairScorer
+
+Floats = npt.NDArray[np.float64]
+Pairs = Sequence[tuple[str, Clip]]
+TextPairs = Sequence[tuple[str, str]]
+Windows = Callable[[Clip], "list[Samples]"]
+
+
+def score_pairs(
+    pairs: Pairs,
+    scorer: Callable[[], PairScorer],
+    identity: ModelIdentity,
+    protocol: Protocol,
+    store: Store,
+    track: Track,
+) -> Floats:
+    """How well each text describes its clip, float64 [N].
+
+    A clip of several windows (``full-clip``) gets the mean of their scores, weighted by the windows' lengths. The same
+    text and bytes are scored once. What is stored, and when, is as in ``engine.embed_clips``.
+
+    Raises:
+        DataError: no pairs, or an empty text.
+        AudioError: a clip that cannot be measured.
+        ModelError: the scorer returned no finite scores; names the pairs.
+    """
+    refuse_empty([text for text, _ in pairs])
+    remarks = Remarks()
+
+    # Both texts of a choice stand one after the other: their clip is decoded once.
+    @lru_cache(maxsize=1)
+    def windows(clip: Clip) -> list[Samples]:
+        return _windows(clip, protocol, remarks)
+
+    def score(batch: Pairs) -> Vectors:
+        return _score(batch, scorer(), protocol, windows)
+
+    keys = [content(f"{clip.digest}\n{text}") for text, clip in pairs]
+    batches = Batches(keys, pairs, protocol.audio_batch, unique=True)
+    where = space(identity.weights_sha256, protocol, "pairs")
+    kept = Store(None) if draws(protocol) or not identity.weights_sha256 else store
+    scores = fill(batches, score, kept, where, protocol, track, "scoring pairs")
+    remarks.say()
+    return scores[:, 0].astype(np.float64)
+
+
+def ask_preferences(
+    pairs: TextPairs,
+    scorer: Callable[[], PairScorer],
+    identity: ModelIdentity,
+    protocol: Protocol,
+    store: Store,
+    track: Track,
+) -> tuple[Floats, Floats]:
+    """P(the first text of each pair is chosen), shown first and shown second, float64 [N] each (MASB, Exp. 2).
+
+    Raises:
+        DataError: no pairs, or an empty text.
+        ModelError: the scorer returned no probabilities; names the texts.
+    """
+    refuse_empty([text for pair in pairs for text in pair])
+    orders = [*pairs, *((second, first) for first, second in pairs)]
+
+    def prefer(batch: TextPairs) -> Vectors:
+        model = scorer()
+        first, second = zip(*batch, strict=True)
+        with naming("texts", [f"{one} | {two}" for one, two in batch]):
+            chosen = _checked(model.prefer(first, second), len(batch))
+            if chosen.min() < 0 or chosen.max() > 1:
+                raise ModelError(f"model prefers by {chosen.min()} to {chosen.max()}, expected probabilities, 0 to 1")
+        return chosen[:, np.newaxis]
+
+    keys = [content(f"{content(first)}\n{content(second)}") for first, second in orders]
+    batches = Batches(keys, orders, protocol.text_batch, unique=True)
+    where = space(identity.weights_sha256, protocol, "prefer")
+    kept = store if identity.weights_sha256 else Store(None)
+    chosen = fill(batches, prefer, kept, where, protocol, track, "comparing texts")[:, 0].astype(np.float64)
+    return chosen[: len(pairs)], 1 - chosen[len(pairs) :]
+
+
+def _windows(clip: Clip, protocol: Protocol, remarks: Remarks) -> list[Samples]:
+    from pytest_audioretrieval.audio.window import prepare
+
+    wave = clip.read()
+    windows = prepare(wave, protocol, name=clip.id)
+    remarks.look(clip.id, wave, windows)
+    return windows
+
+
+def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Windows) -> Vectors:
+    cut = [windows(clip) for _, clip in batch]
+    flat = [window for clip in cut for window in clip]
+    texts = [text for (text, _), clip in zip(batch, cut, strict=True) for _ in clip]
+    made = []
+    with naming("pairs", [f"{clip.id}: {text}" for text, clip in batch]):
+        for start in range(0, len(flat), protocol.audio_batch):
+            part = slice(start, start + protocol.audio_batch)
+            made.append(_checked(scorer.score(flat[part], texts[part], protocol), len(flat[part])))
+    scores = np.split(np.concatenate(made).astype(np.float64), np.cumsum([len(clip) for clip in cut])[:-1])
+    means = [np.average(part, weights=[len(w) for w in clip]) for part, clip in zip(scores, cut, strict=True)]
+    return np.array(means, dtype=np.float32)[:, np.newaxis]
+
+
+def _checked(answers: Any, count: int) -> Vectors:
+    if not isinstance(answers, np.ndarray):
+        raise ModelError(f"model returned {type(answers).__name__} for {count} pairs, expected a numpy array, float32")
+    if answers.shape != (count,) or answers.dtype != np.float32:
+        raise ModelError(f"model returned {answers.dtype} {answers.shape} for {count} pairs, expected float32 [n]")
+    if not np.isfinite(answers).all():
+        raise ModelError("model returned values that are not finite, expected one a pair: check weights and input")
+    return answers

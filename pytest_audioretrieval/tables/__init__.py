@@ -1,0 +1,1 @@
+"""Tables of what an analysis found, for a terminal and for machines."""
