@@ -144,6 +144,6 @@ def _hub(text: str) -> ModelSpec:
     name, at, revision = text.partition("@")
     if at and not _COMMIT.fullmatch(revision):
         raise SpecError(
-            f"model {text!r}: revision {revision!r} is no full commit: give all 40 hex digits; a branch or tag may move"
+            f"model {text!r}: revision {revision!r} is no full commit: give 40 hex digits, no branch or tag"
         )
     return ModelSpec(text=text, kind="hub", id=name, revision=revision or None)

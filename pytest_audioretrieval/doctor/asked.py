@@ -59,11 +59,6 @@ class _Collected:
         self.rows: list[Row] = []
         self.error: Exception | None = None
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        if config.getoption("dist", "no") != "no":  # workers of xdist would collect, and not tell
-            config.option.dist, config.option.tx = "no", []
-
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             lines = [line for line in report.longreprtext.splitlines() if line.strip()]

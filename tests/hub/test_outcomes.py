@@ -185,9 +185,9 @@ def test_weights_that_no_listing_has(place: Place, stub: HubStub) -> None:
     [
         (
             "tiny/clap@main",
-            "model 'tiny/clap@main': revision 'main' is no full commit: give all 40 hex digits; a branch",
+            "model 'tiny/clap@main': revision 'main' is no full commit: give 40 hex digits, no branch",
         ),
-        ("tiny/clap@0123456", "model 'tiny/clap@0123456': revision '0123456' is no full commit: give all 40 hex"),
+        ("tiny/clap@0123456", "model 'tiny/clap@0123456': revision '0123456' is no full commit: give 40 hex"),
         ("tiny/clap", "'tiny/clap' names no commit: expected tiny/clap@<40 hex digits>"),
         (
             "laion/clap-htsat-unfused",
