@@ -106,6 +106,11 @@ class RetrievalSession:
 
         return Shelf(own=self.settings.rootpath / self.settings["baselines"], shipped=shipped("baselines"))
 
+    @property
+    def pins(self) -> Path:
+        """Where a project's own pins lie, if it has any."""
+        return self.settings.rootpath / "PINS.json"
+
     @cached_property
     def cache(self) -> Path | None:
         """Folder of the embedding store and the index of sounds, or None with ``--retrieval-no-cache``."""
@@ -186,6 +191,7 @@ class RetrievalSession:
             device=device,
             offline=self.settings["offline"],
             allow_unpinned=self.settings["allow-unpinned"],
+            pins=self.pins,
         )
 
     @cached_property
