@@ -1,6 +1,6 @@
 """Rows of parquet files: texts are read, sounds are hashed and decoded only when asked for.
 
-Peak memory is that of one row group's sounds (``datasets`` writes about 100 to a group), never that of all.
+Peak memory is a few times that of one row group's sounds (pyarrow decompresses a whole page), never that of all.
 """
 
 from __future__ import annotations

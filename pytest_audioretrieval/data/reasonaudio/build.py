@@ -181,7 +181,7 @@ def _make_all(composites: list[Composite], work: _Work, workers: int, track: Tra
     pool = ProcessPoolExecutor(min(workers, len(chunks)), get_context("spawn"), _start)
     try:
         done, digests = pool.map(partial(_make_chunk, work), chunks), list[str]()
-        steps: Iterable[Any] = track(chunks, "building clips")  # type: ignore[assignment]
+        steps: Iterable[Any] = track(chunks, "building clips")
         for _ in steps:
             digests += next(done)
     except BrokenProcessPool:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import soundfile
 
 from tests.data.hub.server import DataHub
+
+pa = pytest.importorskip("pyarrow", reason="parquet files need pyarrow: pip install 'pytest-audioretrieval[hub]'")
+pq = pytest.importorskip("pyarrow.parquet")
 
 RATE = 48_000
 
@@ -21,8 +22,11 @@ RATE = 48_000
 def sound(number: int, *, rate: int = RATE, channels: int = 1, **form: Any) -> bytes:
     """A file of 480 frames that hold ``number / 64``; WAV of 16 bits unless ``form`` says otherwise."""
     content = io.BytesIO()
+    form = {"format": "WAV"} | form
+    if form["format"] in ("WAV", "FLAC"):
+        form = {"subtype": "PCM_16"} | form
     samples = np.full((480, channels), number / 64)
-    soundfile.write(content, samples, rate, **({"format": "WAV", "subtype": "PCM_16"} | form))
+    soundfile.write(content, samples, rate, **form)
     return content.getvalue()
 
 
@@ -39,12 +43,12 @@ def parquet(columns: dict[str, Sequence[Any]], *, group: int = 2) -> bytes:
 
 
 def pairs(clips: int, *, audio: str = "corpus", per_clip: int = 1) -> dict[str, bytes]:
-    """Files of mteb's layout: clip ``n`` holds ``n / 64``, its texts say ``n``; ``audio`` as in ``Pairs``."""
+    """Files of mteb's layout: no two sounds are equal, the texts of clip ``n`` say ``n``; ``audio`` as in ``Pairs``."""
     numbers = range(1, clips + 1)
     texts = [(f"t{n}-{i}", f"tone {n}, wording {i}", f"a{n}") for n in numbers for i in range(per_clip)]
     sounds = {
         "id": [f"a{n}" for n in numbers],
-        "audio": [cell(sound(n % 64, rate=RATE + n // 64)) for n in numbers],
+        "audio": [cell(sound(n % 63 + 1, rate=RATE + n // 63)) for n in numbers],
     }
     said = {"id": [t[0] for t in texts], "text": [t[1] for t in texts]}
     text_side, clip_side = ("query-id", "corpus-id") if audio == "corpus" else ("corpus-id", "query-id")

@@ -17,7 +17,7 @@ class DataHub:
 
     Attributes:
         files: path -> bytes.
-        cut: paths whose next body breaks off in the middle, once.
+        cut: paths whose next body breaks off in the middle; ``broken`` those whose every body does.
         asked: every path asked for, with the first byte that was wanted where that is not 0.
         url: of the running hub.
     """
@@ -25,6 +25,7 @@ class DataHub:
     def __init__(self, repository: str, commit: str, files: dict[str, bytes]) -> None:
         self.repository, self.commit, self.files = repository, commit, files
         self.cut: set[str] = set()
+        self.broken: set[str] = set()
         self.asked: list[tuple[str, int]] = []
         self.url = ""
 
@@ -83,10 +84,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, name: str, start: int, body: bool) -> None:
         content = self.hub.files[name]
-        cut = body and name in self.hub.cut
+        cut = body and name in self.hub.cut | self.hub.broken
         self._send(content, body, start=start, cut=cut)
         if cut:
-            self.hub.cut.remove(name)
+            self.hub.cut.discard(name)
 
     def _send(
         self,
