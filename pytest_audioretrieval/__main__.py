@@ -7,14 +7,17 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from pytest_audioretrieval import pins_command as pins
 from pytest_audioretrieval.binding import command as binding
 from pytest_audioretrieval.cora import command as cora
 from pytest_audioretrieval.data.masb import command as masb
+from pytest_audioretrieval.doctor import command as doctor
+from pytest_audioretrieval.embedding import command as store
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.reasoning import command as reasonaudio
 
 #: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
-COMMANDS = (binding, cora, masb, reasonaudio)
+COMMANDS = (binding, cora, doctor, masb, pins, reasonaudio, store)
 #: Exit code of an error that is told in one line.
 WRONG = 2
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval import spec
 from pytest_audioretrieval.data.queries import Direction
-from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.data.registry import Loading, source
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.protocol import Protocol
 
@@ -17,16 +17,21 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.runs import Run
 
 
-def load_dataset(name_or_folder: str | Path, *, cache: Path | None = None) -> Dataset:
-    """A built-in dataset by name, or a folder with ``dataset.toml`` and ``captions.jsonl``.
+def load_dataset(
+    name_or_folder: str | Path, *, cache: Path | None = None, offline: bool = False, allow_unpinned: bool = False
+) -> Dataset:
+    """A dataset by name, built in or of a hub (docs/datasets.md), or a folder with ``dataset.toml``.
 
     Args:
         cache: where the digests of built-in sounds are remembered; None renders them each time.
+        offline: never touch the network.
+        allow_unpinned: take ``NAME@COMMIT`` of a hub though PINS.json does not pin it.
 
     Raises:
-        SpecError, DataError, PinError: see ``data.registry.source`` and ``data.manifest.load_folder``.
+        SpecError, DataError, PinError: see ``data.registry.source``, ``data.manifest.load_folder`` and
+            ``data.hub.dataset.load_hub``.
     """
-    return source(str(name_or_folder), Path()).load(cache, Tracker())
+    return source(str(name_or_folder), Path()).load(Loading(cache, Tracker(), offline, allow_unpinned))
 
 
 def load_retriever(

@@ -19,6 +19,7 @@ from pytest_audioretrieval.settings import DEVICE
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pytest_audioretrieval.data.registry import Loading
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.embedder import Embedder
     from pytest_audioretrieval.embedding.fused import Fused
@@ -38,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--cache", type=Path, metavar="DIR", help="keep vectors here (default: for this run alone)")
     add("--device", type=_device, default="auto", metavar="D", help="where models run: auto, cpu, cuda[:N] or mps")
     add("--offline", action="store_true", help="never touch the network")
-    add("--allow-unpinned", action="store_true", help="accept a model that PINS.json does not pin")
+    add("--allow-unpinned", action="store_true", help="accept a model or dataset that PINS.json does not pin")
 
 
 def _device(text: str) -> str:
@@ -76,6 +77,14 @@ class Work:
         )
         made: dict[str, Embedder | Fused] = {}
         return [embedder(spec.parse(text), means, made) for text in specs]
+
+    @property
+    def loading(self) -> Loading:
+        """What datasets are loaded with."""
+        from pytest_audioretrieval.data.registry import Loading
+        from pytest_audioretrieval.progress import Tracker
+
+        return Loading(self.cache, Tracker(), self.options.offline, self.options.allow_unpinned)
 
     def say(self, line: str) -> None:
         """Print a line as it is."""

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
-from pytest_audioretrieval.data.registry import Source, source
+from pytest_audioretrieval.data.registry import Loading, Source, source
 from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.spec import ModelSpec
@@ -106,6 +106,11 @@ class RetrievalSession:
 
         return Shelf(own=self.settings.rootpath / self.settings["baselines"], shipped=shipped("baselines"))
 
+    @property
+    def pins(self) -> Path:
+        """Where a project's own pins lie, if it has any."""
+        return self.settings.rootpath / "PINS.json"
+
     @cached_property
     def cache(self) -> Path | None:
         """Folder of the embedding store and the index of sounds, or None with ``--retrieval-no-cache``."""
@@ -136,7 +141,7 @@ class RetrievalSession:
 
     def _source(self, name: str, base: Path) -> Source:
         found = source(name, base)
-        self._one_of_its_name("dataset", found.name, found.folder or "built in")
+        self._one_of_its_name("dataset", found.name, found.folder or found.commit or "built in")
         return found
 
     def _one_of_its_name(self, kind: str, name: str, where: object) -> None:
@@ -157,7 +162,9 @@ class RetrievalSession:
     def dataset(self, target: Target) -> Dataset:
         name = target.source.name
         if name not in self._datasets:
-            self._datasets[name] = target.source.load(self.cache, self.track)
+            self._datasets[name] = target.source.load(
+                Loading(self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"])
+            )
         return self._datasets[name]
 
     def heard(self, dataset: str, name: str) -> str:
@@ -186,6 +193,7 @@ class RetrievalSession:
             device=device,
             offline=self.settings["offline"],
             allow_unpinned=self.settings["allow-unpinned"],
+            pins=self.pins,
         )
 
     @cached_property

@@ -146,7 +146,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR"),
     Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
     Option("offline", "never touch the network", default=False, flag=True),
-    Option("allow-unpinned", "accept a model that PINS.json does not pin", default=False, flag=True),
+    Option("allow-unpinned", "accept a model or dataset that PINS.json does not pin", default=False, flag=True),
     Option(
         "on-inconclusive",
         "what an inconclusive verdict does",

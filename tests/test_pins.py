@@ -9,18 +9,55 @@ from typing import Any
 
 import pytest
 
+from pytest_audioretrieval import pins as pins_module
 from pytest_audioretrieval import shipped as shipping
 from pytest_audioretrieval.errors import PinError
-from pytest_audioretrieval.pins import Pin, load_pins, sha256_of, verify
+from pytest_audioretrieval.pins import Pin, Pins, Revision, load_pins, project_pins, sha256_of, verify
 from pytest_audioretrieval.spec import builtin_names
 
-A, B, COMMIT = "a" * 64, "b" * 64, "c" * 40
+A, B, COMMIT, OTHER = "a" * 64, "b" * 64, "c" * 40, "d" * 40
+
+#: Commits as their hubs have them: of the pinned protocol, of mteb's model and task registry, of the models' own pages.
+KNOWN = {
+    "laion/clap-htsat-fused": "365dea6ef167def6676140ed93bbc43f84dabb28",
+    "laion/clap-htsat-unfused": "8fa0f1c6d0433df6e97c127f64b2a1d6c0dcda8a",
+    "laion/larger_clap_general": "ada0c23a36c4e8582805bb38fec3905903f18b41",
+    "laion/larger_clap_music": "a0b4534a14f58e20944452dff00a22a06ce629d1",
+    "laion/larger_clap_music_and_speech": "195c3a3e68faebb3e2088b9a79e79b43ddbda76b",
+    "OpenMuQ/MuQ-MuLan-large": "8a081dbcf84edd47ea7db3c4ecb8fd1ec1ddacfe",
+    "LCO-Embedding/LCO-Embedding-Omni-3B": "eea763cfaf673e955ae86c64968896a3fea70189",
+    "LCO-Embedding/LCO-Embedding-Omni-7B": "3d38f58aae1253a4443b1270b0767f1e533936cf",
+    "Haon-Chen/e5-omni-7B": "ffea4ae1382fc26dc9fc337a89ced3fab58e408b",
+    "Tevatron/OmniEmbed-v0.1": "fa8be315e74d07f563b07c0d053525de6dc7eda8",
+    "nvidia/omni-embed-nemotron-3b": "e0e93aaaa65d2422a8a0c1284116e71f7a0fe966",
+    "CLAPv2/audiocaps": None,
+    "gijs/clotho": None,
+    "mteb/audiocaps_t2a": "cb63d82bd4b2868f5e6410bf771d1c91bfc50203",
+    "mteb/audiocaps_a2t": "acfbf827c27f81787800129443780c072dc8ae62",
+    "mteb/Clotho": "c44521cd4067f134e5f5bace4290b59ed773b451",
+    "lxercode/clotho_t2a_v2": "13cf5105f96e1844ee3b0b84cfba9103a7ebe6a2",
+    "lxercode/clotho_a2t_v2": "fb4fbd5c1e612be4894a478bd45500eb0bcd689f",
+    "mteb/MACS_t2a": "74ce553cb9b43aee5169f0bddd30bd5dee8d26d1",
+    "mteb/MACS_a2t": "4b34d10b24e99551890d407f12732a2c2ee1405b",
+}
+MTEB_FUSED = "cca9e288ab447cee67d9ada1f85ddb46500f1401"
+FUSED_FILES = {
+    "config.json": "b1d63489dc5061da229c23d2b11e9ca731639574449f82319fabb01da7fcf480",
+    "preprocessor_config.json": "072bdd9ba771b6d213c56f15c0f765e33192b92e481581b52271cf16c9013684",
+    "model.safetensors": "3f648de6d030e17494be455d323b8d191233fbae0c7ce0ba745fd21a926a63a6",
+}
+LAION_OWN = "laion_clap:630k-audioset-best.pt"
+LAION_SHA256 = "8053c9775516af2f4902e1e8281e356cc1bf7a85e8b761908170767b77c3f037"
 
 
 def written(folder: Path, content: str | dict[str, Any]) -> Path:
     path = folder / "PINS.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
+
+
+def one_model(**pin: Any) -> dict[str, Any]:
+    return {"models": {"o/m": pin}, "datasets": {}}
 
 
 def test_the_shipped_pins_hold_every_built_in_checkpoint_and_the_pinned_protocol() -> None:
@@ -31,6 +68,109 @@ def test_the_shipped_pins_hold_every_built_in_checkpoint_and_the_pinned_protocol
     assert fused.revision == "365dea6ef167def6676140ed93bbc43f84dabb28"
     assert fused.files["model.safetensors"] == "3f648de6d030e17494be455d323b8d191233fbae0c7ce0ba745fd21a926a63a6"
     assert pins.models["laion/clap-htsat-unfused"].revision == "8fa0f1c6d0433df6e97c127f64b2a1d6c0dcda8a"
+
+
+def test_what_is_known_of_every_hub_model_and_dataset_is_pinned_and_nothing_more() -> None:
+    pins = load_pins()
+    shipped = {**pins.models, **pins.datasets}
+    foreign = {name: pin for name, pin in shipped.items() if not name.startswith("builtin/")}
+    own = foreign.pop(LAION_OWN)
+    assert {name: pin.revision for name, pin in foreign.items()} == KNOWN
+    assert (own.revision, own.files) == (None, {"630k-audioset-best.pt": LAION_SHA256})
+    fused = foreign.pop("laion/clap-htsat-fused")
+    assert fused.files == FUSED_FILES
+    assert list(fused.commits()) == [KNOWN["laion/clap-htsat-fused"], MTEB_FUSED]
+    # Nobody told the bytes of the others.
+    assert {file for pin in foreign.values() for file in pin.files} == set()
+    assert all(pin.fingerprint is None and not pin.other_revisions for pin in foreign.values())
+
+
+def test_the_shipped_file_is_as_it_would_be_written() -> None:
+    assert shipping.shipped("PINS.json").read_text(encoding="utf-8") == load_pins().text()
+
+
+def test_one_pin_may_hold_several_commits(tmp_path: Path) -> None:
+    pin = Pin(COMMIT, {"f": A}, other_revisions={OTHER: Revision({"f": B}, "newer")})
+    path = written(tmp_path, Pins({"o/one": pin}, {}).text())
+    assert load_pins(path).models["o/one"] == pin
+    assert pin.at(COMMIT) is pin
+    assert pin.at(OTHER) == Pin(OTHER, {"f": B}, note="newer")
+    assert pin.at("e" * 40) is None
+    assert pin.at(None) is None
+    assert Pin(None, {"f": A}).at(None) == Pin(None, {"f": A})
+
+
+def layered(own: dict[str, Any], known: Pin, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pin:
+    """The pin of ``o/m`` in a project whose PINS.json says ``own`` of it, where the package says ``known``."""
+    monkeypatch.setattr(pins_module, "load_pins", lambda: Pins({"o/m": known, "o/kept": Pin(None)}, {}))
+    merged = project_pins(written(folder, {"models": {"o/m": own, "o/new": {"revision": COMMIT}}, "datasets": {}}))
+    assert merged.models["o/kept"] == Pin(None)
+    assert merged.models["o/new"] == Pin(COMMIT)
+    return merged.models["o/m"]
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "expected"),
+    [
+        ({"revision": COMMIT}, Pin(None, note="n"), Pin(COMMIT, note="n")),
+        ({"revision": None}, Pin(COMMIT, {"f": A}), Pin(COMMIT, {"f": A})),
+        ({"revision": COMMIT, "files": {"f": A, "g": B}}, Pin(COMMIT, {"f": None}), Pin(COMMIT, {"f": A, "g": B})),
+        ({"revision": COMMIT, "files": {"f": None}}, Pin(COMMIT, {"f": A}), Pin(COMMIT, {"f": A})),
+        ({"revision": None, "fingerprint": B, "note": "mine"}, Pin(None, note="n"), Pin(None, {}, B, "mine")),
+        (
+            {"revision": None, "other_revisions": {OTHER: {"files": {"f": B}}}},
+            Pin(COMMIT, {"f": A}),
+            Pin(COMMIT, {"f": A}, other_revisions={OTHER: Revision({"f": B})}),
+        ),
+        (
+            {"revision": None, "other_revisions": {OTHER: {"files": {"f": B}}}},
+            Pin(COMMIT, other_revisions={OTHER: Revision({"g": A}, "n")}),
+            Pin(COMMIT, other_revisions={OTHER: Revision({"g": A, "f": B}, "n")}),
+        ),
+        # What was another revision became the package's own: the project's pin still stands.
+        (
+            {"revision": None, "other_revisions": {COMMIT: {"files": {"f": B}}}},
+            Pin(COMMIT, {"g": A}),
+            Pin(COMMIT, {"g": A, "f": B}),
+        ),
+    ],
+)
+def test_a_project_adds_and_completes(
+    own: dict[str, Any], known: Pin, expected: Pin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert layered(own, known, tmp_path, monkeypatch) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "expected"),
+    [
+        ({"revision": OTHER}, Pin(COMMIT), f"revision is {OTHER}, the package pins {COMMIT}: move it under other_rev"),
+        ({"revision": None, "files": {"f": B}}, Pin(COMMIT, {"f": A}), f"sha256 of f is {B}, the package pins {A}"),
+        ({"revision": None, "fingerprint": B}, Pin(None, {}, A), f"fingerprint is {B}, the package pins {A}"),
+        (
+            {"revision": None, "other_revisions": {COMMIT: {"files": {"f": B}}}},
+            Pin(COMMIT, {"f": A}),
+            f"sha256 of f is {B}, the package pins {A}",
+        ),
+    ],
+)
+def test_a_project_contradicts_nothing(
+    own: dict[str, Any], known: Pin, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PinError) as caught:
+        layered(own, known, tmp_path, monkeypatch)
+    assert expected in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'PINS.json'}: 'o/m'")
+
+
+def test_a_project_without_pins_has_the_shipped_ones(tmp_path: Path) -> None:
+    assert project_pins(tmp_path / "PINS.json") is load_pins()
+    assert project_pins(shipping.shipped("PINS.json")) is load_pins()
+
+
+def test_the_pins_of_another_tool_are_not_guessed_at(tmp_path: Path) -> None:
+    with pytest.raises(PinError, match=r"no readable pins: .*: mend it, or move it out of this folder"):
+        project_pins(written(tmp_path, {"laion/clap-htsat-fused": "365dea6"}))
 
 
 def test_reading(tmp_path: Path) -> None:
@@ -68,10 +208,17 @@ def test_reading(tmp_path: Path) -> None:
             '{"models": {"m": {"revision": null, "files": {"f": "abc"}}}, "datasets": {}}',
             "'f' is 'abc', expected 64 hex",
         ),
+        (one_model(revision=COMMIT, other_revisions={"main": {}}), "'main', expected 40 hex"),
+        (one_model(revision=COMMIT, other_revisions={COMMIT: {}}), "stands among its other_revisions too"),
+        *(
+            (one_model(revision=None, files={file: None}), "expected a path inside the model's folder")
+            for file in ("../f", "/f", "a/../../f", "c:f", "a\\f", "")
+        ),
+        (one_model(revision=None, files={"w.bin": None}), "the pickle 'w.bin'"),
         ('{"models": {"m": {"revision": NaN}}, "datasets": {}}', "no readable pins"),
     ],
 )
-def test_anything_but_the_schema_is_refused(content: str, expected: str, tmp_path: Path) -> None:
+def test_anything_but_the_schema_is_refused(content: str | dict[str, Any], expected: str, tmp_path: Path) -> None:
     path = written(tmp_path, content)
     with pytest.raises(PinError) as caught:
         load_pins(path)

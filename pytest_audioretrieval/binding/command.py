@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from pytest_audioretrieval.binding.analyse import alone, analyse, unheard
     from pytest_audioretrieval.data.registry import source
-    from pytest_audioretrieval.progress import Tracker
 
     with work(arguments) as at_work:
         found = source(arguments.dataset, Path())
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         embedders = at_work.embedders(named)
         models = alone(embedders[: len(arguments.models)])
         prior = None if arguments.prior is None else unheard(embedders[-1])
-        dataset = found.load(at_work.cache, Tracker())
+        dataset = found.load(at_work.loading)
         for line in _heading(dataset):
             at_work.say(line)
         tables = analyse(models, dataset, prior)

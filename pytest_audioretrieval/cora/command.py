@@ -13,6 +13,7 @@ from pytest_audioretrieval.errors import SpecError
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
     from pytest_audioretrieval.cora.pools import Asked
+    from pytest_audioretrieval.data.registry import Loading
 
 SCHEMA = "pytest-audioretrieval/cora/1"
 
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with work(arguments) as at_work:
         rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
-        embedders, given = at_work.embedders(arguments.models), _asked(arguments, at_work.cache)
+        embedders, given = at_work.embedders(arguments.models), _asked(arguments, at_work.loading)
         for line in _heading(given, pooled=arguments.pooled):
             at_work.say(line)
         tables = [
@@ -71,20 +72,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(arguments: argparse.Namespace, cache: Path) -> list[Asked]:
+def _asked(arguments: argparse.Namespace, loading: Loading) -> list[Asked]:
     from pytest_audioretrieval.cora.pools import Asked, asked
     from pytest_audioretrieval.data.cora import load_cora
     from pytest_audioretrieval.data.registry import source
-    from pytest_audioretrieval.progress import Tracker
 
     # All names first: a wrong one is said before a large dataset is read.
     sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
     if arguments.queries is None:
-        return [asked(found.load(cache, Tracker())) for found in sources]
+        return [asked(found.load(loading)) for found in sources]
     if len(sources) != 1:
         raise SpecError(f"--queries with {len(sources)} datasets: expected the one dataset whose clips they ask for")
     queries = load_cora(arguments.queries)
-    return [Asked(found.load(cache, Tracker()), queries) for found in sources]
+    return [Asked(found.load(loading), queries) for found in sources]
 
 
 def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:

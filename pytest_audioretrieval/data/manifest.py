@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -25,6 +25,26 @@ EXPECTED = f"a dataset folder holds {SETTINGS} (name, licence) and {CAPTIONS}"
 LONGEST_NAME = 64
 
 
+class Hub(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Table ``[hub]`` of ``dataset.toml``: which rows of which repository; the columns are those of ``hub.sets.Rows``.
+
+    Attributes:
+        id: of the repository, ``owner/name``.
+        files: pattern of the names of the parquet files, which is also what chooses the split.
+        revision: 40 hex digits; by default the commit that PINS.json pins.
+        clip_count, caption_count: how many there have to be.
+    """
+
+    id: str
+    audio: str
+    clip: str
+    captions: list[str]
+    files: str = "data/test-*.parquet"
+    revision: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$")] | None = None
+    clip_count: int | None = None
+    caption_count: int | None = None
+
+
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """``dataset.toml``.
 
@@ -35,14 +55,15 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
             several relevant clips of a text that several clips share (fault 65).
         layout: ``"captions"`` is ``captions.jsonl``; ``"masb"`` the files of ``data/masb/folder.py``, ``"reasonaudio"``
-            those of ``data/reasonaudio/folder.py``.
+            those of ``data/reasonaudio/folder.py``; ``"hub"`` stands for rows of a hub's dataset, which ``hub`` names.
     """
 
     name: str
     licence: str
     sha256: str | None = None
     identical_captions: Literal["separate", "merge"] = "separate"
-    layout: Literal["captions", "masb", "reasonaudio"] = "captions"
+    layout: Literal["captions", "masb", "reasonaudio", "hub"] = "captions"
+    hub: Hub | None = None
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -99,7 +120,7 @@ def load_folder(folder: Path) -> Dataset:
         empty += bool(line.forms)
     if not clips:
         raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
-    notes["captions that several clips share"] = _shared(captions)
+    notes["captions that several clips share"] = shared(captions)
     if empty and not any(caption.forms for caption in captions):
         notes["clips whose forms are all empty: rules make the queries"] = empty
     merge = settings.identical_captions == "merge"
@@ -137,6 +158,8 @@ def read_settings(folder: Path) -> Settings:
             f"{path}: name {name!r}: expected a word of at most {LONGEST_NAME} printable characters without slashes "
             "that does not begin with '.'"
         )
+    if (settings.layout == "hub") != (settings.hub is not None):
+        raise DataError(f'{path}: layout is {settings.layout!r}: expected layout = "hub" and a table [hub] together')
     return settings
 
 
@@ -197,6 +220,6 @@ def _forms(clip: str, line: Line, where: str) -> list[dict[str, str]]:
     return made
 
 
-def _shared(captions: list[Caption]) -> int:
+def shared(captions: list[Caption]) -> int:
     """How many captions have a text that another clip has too (no clip repeats a text by now)."""
     return sum(count for count in Counter(c.text for c in captions).values() if count > 1)

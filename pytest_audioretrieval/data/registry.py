@@ -2,61 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
 
-#: Wraps work of known length to show its progress: (items, what is done) -> items.
-Track = Callable[..., object]
+T = TypeVar("T")
+
+
+class Track(Protocol):
+    """Wraps work of known length to show its progress."""
+
+    def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]: ...
+
+
+@dataclass(frozen=True)
+class Loading:
+    """What a dataset is loaded with.
+
+    Attributes:
+        cache: where the digests of rendered sounds are remembered; None renders them each time.
+        offline: never touch the network.
+        allow_unpinned: take a commit of a hub that PINS.json does not pin.
+    """
+
+    cache: Path | None
+    track: Track
+    offline: bool = False
+    allow_unpinned: bool = False
 
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset by name, and how to load it: ``load(cache folder, track)``; ``folder`` is that of a user's own."""
+    """A dataset by name, and how to load it; ``folder`` is that of a user's own, ``commit`` one that was typed."""
 
     name: str
-    load: Callable[[Path | None, Track], Dataset] = field(repr=False, compare=False)
+    load: Callable[[Loading], Dataset] = field(repr=False, compare=False)
     folder: Path | None = None
+    commit: str | None = None
 
 
-def _sounds(cache: Path | None, track: Track) -> Dataset:
+def _sounds(loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.sounds.dataset import load_sounds
     from pytest_audioretrieval.pins import load_pins
 
     pinned = load_pins().dataset_fingerprint("builtin/sounds")
-    return load_sounds(pinned, cache=cache, progress=lambda clips: track(clips, "rendering sounds"))  # type: ignore[arg-type,return-value]
+    return load_sounds(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering sounds"))
 
 
-def _sounds_single(cache: Path | None, track: Track) -> Dataset:
+def _sounds_single(loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.sounds.dataset import load_sounds_single
     from pytest_audioretrieval.pins import load_pins
 
     return load_sounds_single(load_pins().dataset_fingerprint("builtin/sounds-single"))
 
 
-def _binding(cache: Path | None, track: Track) -> Dataset:
+def _binding(loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.binding.dataset import load_binding
     from pytest_audioretrieval.pins import load_pins
 
     pinned = load_pins().dataset_fingerprint("builtin/binding")
-    return load_binding(pinned, cache=cache, progress=lambda clips: track(clips, "rendering binding"))  # type: ignore[arg-type,return-value]
+    return load_binding(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering binding"))
 
 
-def _reasoning(cache: Path | None, track: Track) -> Dataset:
+def _reasoning(loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.reasonaudio.builtin import load_reasoning
     from pytest_audioretrieval.pins import load_pins
 
     pinned = load_pins().dataset_fingerprint("builtin/reasoning")
-    return load_reasoning(pinned, cache=cache, progress=lambda clips: track(clips, "rendering reasoning"))  # type: ignore[arg-type,return-value]
+    return load_reasoning(
+        pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering reasoning")
+    )
 
 
-#: Datasets with a name. Sets pinned on a hub join here.
+def _hub(name: str, commit: str | None, loading: Loading) -> Dataset:
+    from pytest_audioretrieval.data.hub.dataset import load_hub
+
+    return load_hub(SETS[name], commit, loading)
+
+
+#: Datasets with a name.
 NAMED: dict[str, Source] = {
     source.name: source
     for source in (
@@ -65,33 +98,40 @@ NAMED: dict[str, Source] = {
         Source("binding", _binding),
         Source("reasoning", _reasoning),
     )
-}
+} | {name: Source(one.slug, partial(_hub, name, None)) for name, one in SETS.items()}
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def _captions(folder: Path, track: Track) -> Dataset:
+def _captions(folder: Path, loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.manifest import load_folder
 
     return load_folder(folder)
 
 
-def _masb(folder: Path, track: Track) -> Dataset:
+def _masb(folder: Path, loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.masb.folder import load_masb
 
     return load_masb(folder)
 
 
-def _reasonaudio(folder: Path, track: Track) -> Dataset:
+def _reasonaudio(folder: Path, loading: Loading) -> Dataset:
     from pytest_audioretrieval.data.reasonaudio.folder import load_reasonaudio
 
-    return load_reasonaudio(folder, progress=lambda clips: track(clips, "reading clips"))  # type: ignore[arg-type,return-value]
+    return load_reasonaudio(folder, progress=lambda clips: loading.track(clips, "reading clips"))
+
+
+def _hub_folder(folder: Path, loading: Loading) -> Dataset:
+    from pytest_audioretrieval.data.hub.folder import load_hub_folder
+
+    return load_hub_folder(folder, loading)
 
 
 #: How a folder is read, by the layout that its ``dataset.toml`` states.
-LAYOUTS = {"captions": _captions, "masb": _masb, "reasonaudio": _reasonaudio}
+LAYOUTS = {"captions": _captions, "masb": _masb, "reasonaudio": _reasonaudio, "hub": _hub_folder}
 
 
 def source(text: str, base: Path) -> Source:
-    """The dataset that ``text`` names: a built-in name, or a folder relative to ``base``.
+    """The dataset that ``text`` names: one of ``NAMED``, a set of a hub ``NAME@COMMIT``, or a folder below ``base``.
 
     Raises:
         SpecError: neither; shows the nearest name.
@@ -99,15 +139,20 @@ def source(text: str, base: Path) -> Source:
     """
     if text in NAMED:
         return NAMED[text]
+    name, at, commit = text.partition("@")
+    if at and name in SETS:
+        if not _COMMIT.fullmatch(commit):
+            raise SpecError(f"dataset {text!r}: commit {commit!r}: expected 40 hex digits, no branch or tag")
+        return Source(SETS[name].slug, partial(_hub, name, commit), commit=commit)
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import read_settings
 
         settings = read_settings(folder)
-        if settings.name in NAMED:
+        if any(settings.name == known.name for known in NAMED.values()):
             raise DataError(f"{folder}: name {settings.name!r} is that of a built-in dataset: give yours another name")
         read = LAYOUTS[settings.layout]
-        return Source(settings.name, lambda cache, track: read(folder, track), folder.resolve())
+        return Source(settings.name, partial(read, folder), folder.resolve())
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
         f"known are {', '.join(sorted(NAMED))}; a folder of your own holds dataset.toml and captions.jsonl"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.embedding.sharing import Shared
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ Vectors = npt.NDArray[np.float32]
 T = TypeVar("T")
 #: Wraps batches, given with what is done to them, to show progress.
 Track = Callable[..., Iterable[Any]]
-
-#: Rows a shard holds; an interruption loses less than these.
-SHARD = 64
 
 #: Names an error lists, and letters of each.
 SHOWN, SHOWN_LETTERS = 3, 60
@@ -78,29 +76,22 @@ def fill(
     track: Track,
     what: str,
 ) -> Vectors:
-    """One row an item, in order, float32 [items, D]: from the store, or made batch by batch, shown and stored."""
+    """One row an item, in order, float32 [items, D]: from the store, or made batch by batch, shown and stored.
+
+    Processes that ask for the same at once share the batches.
+    """
     if not batches.keys:
         raise DataError(f"{what}: there are none: expected at least one, check the dataset")
-    vectors = store.get(where)
-    missing = [batch for batch in batches.batches if any(key not in vectors for key in batch)]
-    if missing:
+    work = Shared(batches.batches, store, where)
+    if len(work):
         from pytest_audioretrieval.embedding.randomness import seeded
 
-        pending: list[str] = []
-        try:
-            with seeded(protocol.seed):
-                for batch in track(missing, what):
-                    made = make([batches.item[key] for key in batch])
-                    vectors.update(zip(batch, made, strict=True))
-                    pending += batch
-                    if len(pending) >= SHARD:
-                        store.put(where, pending, np.stack([vectors[key] for key in pending]))
-                        pending = []
-        finally:
-            # Also on Ctrl-C: what is done is kept.
-            if pending:
-                store.put(where, pending, np.stack([vectors[key] for key in pending]))
-    rows: Vectors = np.stack([vectors[key] for key in batches.keys])
+        # Closed also on Ctrl-C: what is done is kept.
+        with seeded(protocol.seed), closing(work):
+            for batch in track(work, what):
+                if not work.has(batch):
+                    work.add(batch, make([batches.item[key] for key in batch]))
+    rows: Vectors = np.stack([work.vectors[key] for key in batches.keys])
     return rows
 
 

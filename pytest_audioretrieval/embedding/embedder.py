@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
+from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever
@@ -33,6 +35,7 @@ class Means:
     Attributes:
         device: as the user named it: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``.
         track: wraps batches to show progress.
+        pins: a project's own PINS.json, where there is one.
     """
 
     protocol: Protocol
@@ -41,6 +44,7 @@ class Means:
     device: str = "auto"
     offline: bool = False
     allow_unpinned: bool = False
+    pins: Path = OWN
 
 
 T = TypeVar("T")
@@ -61,7 +65,8 @@ class Embedder:
     @cached_property
     def identity(self) -> ModelIdentity:
         """Which weights these are, hashed and verified without loading them."""
-        return describe(self.spec, offline=self.means.offline, allow_unpinned=self.means.allow_unpinned)
+        means = self.means
+        return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
 
     @cached_property
     def model(self) -> Model:

@@ -11,7 +11,7 @@ import numpy as np
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
-from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.protocol import Protocol
 
@@ -30,8 +30,9 @@ def embed_clips(
     """Unit vectors of ``clips``, float32 [len(clips), D].
 
     A clip of several windows (``full-clip``) gets the normalised mean of their unit vectors, weighted by the windows'
-    lengths: the last one may be a single sample. Clips with the same bytes are embedded once. Where the processor
-    draws at random nothing is stored or reused, nor where nobody knows the model's weights.
+    lengths: the last one may be a single sample. Clips with the same bytes are embedded once, by one of the processes
+    that ask for them at once. Where the processor draws at random nothing is stored or reused, nor where nobody knows
+    the model's weights.
 
     Args:
         retriever: called, and so torch imported, only if a vector is missing.
@@ -49,8 +50,8 @@ def embed_clips(
         return _embed_audio(batch, retriever(), protocol, remarks)
 
     batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
-    where = space(identity.weights_sha256, protocol, "audio")
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
+    where = kept.space(identity, protocol, "audio")
     vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips")
     remarks.say()
     return vectors
@@ -71,32 +72,29 @@ def embed_texts(
     refuse_empty(texts)
     keys = [content(text) for text in texts]
     kept = store if identity.weights_sha256 else Store(None)
-    noted = space(identity.weights_sha256, protocol, "cut")
-    cut = set(kept.get(noted))
+    where = kept.space(identity, protocol, "text")
 
     def embed(batch: Sequence[str]) -> Vectors:
         model = retriever()
         with naming("texts", batch):
             vectors = _checked(model.embed_text(batch, protocol), len(batch))
-            long = [content(text) for text in _cut(model, batch, protocol)]
-        if long:
-            cut.update(long)
-            kept.put(noted, long, np.ones((len(long), 1), dtype=np.float32))
-        return vectors
+            # In the same row, so that no vector is stored without it.
+            return np.column_stack([vectors, _cut(model, batch, protocol)])
 
-    where = space(identity.weights_sha256, protocol, "text")
     batches = Batches(keys, texts, protocol.text_batch, unique=True)
-    vectors = fill(batches, embed, kept, where, protocol, track, "embedding captions")
-    count = sum(key in cut for key in keys)
+    rows = fill(batches, embed, kept, where, protocol, track, "embedding captions")
+    count = int(rows[:, -1].sum())
     if count:
         warnings.warn(f"{count} of {len(texts)} texts are longer than what the model reads and were cut", stacklevel=2)
-    return vectors
+    return np.ascontiguousarray(rows[:, :-1])
 
 
-def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> list[str]:
-    if not retriever.count_cut(batch, protocol):
-        return []
-    return [text for text in batch if retriever.count_cut([text], protocol)]
+def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> Vectors:
+    """1 for each text of which the model reads only a part, else 0."""
+    found = np.zeros(len(batch), dtype=np.float32)
+    if retriever.count_cut(batch, protocol):
+        found[:] = [retriever.count_cut([text], protocol) for text in batch]
+    return found
 
 
 def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol, remarks: Remarks) -> Vectors:

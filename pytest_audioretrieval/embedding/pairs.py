@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
-from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.protocol import Protocol
 
@@ -57,8 +57,8 @@ def score_pairs(
 
     keys = [content(f"{clip.digest}\n{text}") for text, clip in pairs]
     batches = Batches(keys, pairs, protocol.audio_batch, unique=True)
-    where = space(identity.weights_sha256, protocol, "pairs")
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
+    where = kept.space(identity, protocol, "pairs")
     scores = fill(batches, score, kept, where, protocol, track, "scoring pairs")
     remarks.say()
     return scores[:, 0].astype(np.float64)
@@ -92,8 +92,8 @@ def ask_preferences(
 
     keys = [content(f"{content(first)}\n{content(second)}") for first, second in orders]
     batches = Batches(keys, orders, protocol.text_batch, unique=True)
-    where = space(identity.weights_sha256, protocol, "prefer")
     kept = store if identity.weights_sha256 else Store(None)
+    where = kept.space(identity, protocol, "prefer")
     chosen = fill(batches, prefer, kept, where, protocol, track, "comparing texts")[:, 0].astype(np.float64)
     return chosen[: len(pairs)], 1 - chosen[len(pairs) :]
 

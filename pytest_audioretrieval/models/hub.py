@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import ModelError, PinError, one_line
-from pytest_audioretrieval.pins import load_pins
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.pins import Pins
     from pytest_audioretrieval.spec import ModelSpec
 
 #: No pickle is ever downloaded.
@@ -16,51 +20,145 @@ WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
 #: Other formats of the same weights lie in folders of their own.
 NESTED = ["*/*"]
 
+_STATUS = {
+    401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
+    403: "your token may not read it (403): check the id, accept its terms on its page, or use another token",
+    404: "the hub has no such model or commit (404): check both, and set HF_TOKEN if it is private",
+}
 
-def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path, str]:
+
+def fetch(spec: ModelSpec, pins: Pins, *, offline: bool, allow_unpinned: bool) -> tuple[Path, str]:
     """The folder of a hub model at its commit, downloaded where it is not cached, and the commit.
 
     Raises:
-        PinError: PINS.json does not pin the model, or at another commit than asked for.
+        PinError: neither PINS.json pins the model at the commit asked for.
         ModelError: the hub, or with ``offline`` the cache, does not have it.
     """
-    commit = _commit(spec, allow_unpinned)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    commit = pinned_commit(spec, pins, allow_unpinned=allow_unpinned)
+    return download(spec.id, commit, offline=offline), commit
+
+
+def download(name: str, commit: str, *, offline: bool) -> Path:
+    """The cached folder of ``name`` at ``commit``; what is missing of it is downloaded unless ``offline``.
+
+    Raises:
+        ModelError: the hub, or with ``offline`` the cache, does not have it; says what to do.
+    """
+    from huggingface_hub import constants, snapshot_download
 
     try:
-        folder = snapshot_download(
-            spec.id, revision=commit, allow_patterns=WANTED, ignore_patterns=NESTED, local_files_only=offline
-        )
-    except LocalEntryNotFoundError:
+        with _quiet():
+            folder = snapshot_download(
+                name, revision=commit, allow_patterns=WANTED, ignore_patterns=NESTED, local_files_only=offline
+            )
+    except Exception as error:  # of requests, httpx or xet, by the client's version
+        why = _why(error, offline=offline or constants.HF_HUB_OFFLINE)
+        raise ModelError(f"{name}@{commit}: {why}") from None
+    return Path(folder)
+
+
+def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str]) -> None:
+    """Compare files with what the hub's listing of the commit says of their bytes; the client compares sizes only.
+
+    Args:
+        found: path -> sha256 of the files in ``folder``.
+
+    Raises:
+        ModelError: a file differs, or the hub does not answer.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        with _quiet():
+            listed = [entry for entry in HfApi().list_repo_tree(name, revision=commit) if entry.path in found]
+    except Exception as error:  # as in ``download``
+        raise ModelError(f"{name}@{commit}: {_why(error, offline=False)}") from None
+    for entry in listed:
+        large = getattr(entry, "lfs", None)
+        here, there = (found[entry.path], large.sha256) if large else (_blob(folder / entry.path), entry.blob_id)
+        if here != there:
+            raise ModelError(
+                f"{name}@{commit}: {entry.path} is {here}, the hub's listing says {there}: "
+                f"its transfer went wrong, delete {folder / entry.path} with what it links to and run again"
+            )
+
+
+def _blob(path: Path) -> str:
+    """The id that git gives to a file's bytes: how a listing names what is no large file."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the client's log of its retries, and without bars where nobody sees them move."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars, logging
+
+    before, bars = logging.get_verbosity(), not are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    if bars and not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            enable_progress_bars()
+
+
+def _why(error: Exception, *, offline: bool) -> str:
+    """What stopped the client, and what to do, without its own advice of several lines."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    response = _response(error)
+    status: int | None = getattr(response, "status_code", None)
+    if status in _STATUS:
+        return _STATUS[status]
+    if status == 429:
+        wait = response.headers.get("Retry-After")  # type: ignore[attr-defined]
+        then = f"wait {wait} seconds" if wait else "wait some minutes"
+        return f"the hub had too many requests (429): {then} and run again, or set HF_TOKEN for a higher limit"
+    if status is not None and status >= 500:
+        return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
+    if isinstance(error, LocalEntryNotFoundError):
         why = (
-            "it is not in the local cache and --retrieval-offline forbids the network"
+            "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
             if offline
             else "the hub was not reached"
         )
-        raise ModelError(f"{spec.id}@{commit}: {why}: download it once with a network connection") from None
-    except Exception as error:  # of requests, httpx or xet, by the client's version
-        raise ModelError(
-            f"{spec.id}@{commit} could not be downloaded: {one_line(error)}: check the id, the commit and your access"
-        ) from None
-    return Path(folder), commit
+        return f"{why}: download it once with a network connection"
+    return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
 
 
-def _commit(spec: ModelSpec, allow_unpinned: bool) -> str:
-    pins = load_pins()
+def _response(error: BaseException | None) -> object | None:
+    """The hub's answer, where the error or one that led to it has one."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        if response is not None:
+            return response  # type: ignore[no-any-return]
+        error = error.__cause__
+    return None
+
+
+def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
+    """The commit a spec means.
+
+    Raises:
+        PinError: it names none and none is pinned, or another than those pinned.
+    """
     pin = pins.model(spec.id)
     commit = spec.revision or (pin.revision if pin else None)
-    if pin is not None and pin.revision is not None and commit == pin.revision:
-        return commit
     if commit is None:
         near = pins.nearest(spec.id)
         hint = f" (pinned are {', '.join(near)})" if near else ""
         raise PinError(
             f"{spec.id} is not pinned{hint}: name a commit, {spec.id}@<40 hex digits>, and --retrieval-allow-unpinned"
         )
-    if not allow_unpinned:
-        pinned = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"
-        raise PinError(
-            f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same"
-        )
-    return commit
+    if allow_unpinned or (pin is not None and pin.at(commit) is not None):
+        return commit
+    known = [one for one in pin.commits() if one] if pin else []
+    pinned = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
+    raise PinError(
+        f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
+        f"python -m pytest_audioretrieval pins add {spec.id}@{commit}"
+    )

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import load_pins, sha256_of, verify
+from pytest_audioretrieval.pins import OWN, project_pins, sha256_of, verify
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, Retriever
@@ -37,42 +38,58 @@ def backends() -> dict[str, metadata.EntryPoint]:
     return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
-def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> ModelIdentity:
-    """Find a model's files, check them against PINS.json, and say who it is, without importing torch."""
+def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> ModelIdentity:
+    """Find a model's files, check them against PINS.json, and say who it is, without importing torch.
+
+    Args:
+        pins: a project's own PINS.json, where there is one.
+    """
     if spec.kind in ("backend", "factory"):
         return ModelIdentity(spec.id, None, _stated(spec))
+    known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
 
-        folder, revision = fetch(spec, offline=offline, allow_unpinned=allow_unpinned)
+        folder, revision = fetch(spec, known, offline=offline, allow_unpinned=allow_unpinned)
+        name = f"{spec.id}@{revision}"
     else:
         folder, revision = spec.path or Path(), None
-    files = deciding_files(folder)
-    pin = None if spec.kind == "folder" else load_pins().model(spec.id)
-    if pin is not None and pin.revision == revision:
+        name = str(folder)
+    files = deciding_files(folder, name)
+    pin = None if spec.kind == "folder" else known.model(spec.id)
+    pin = pin.at(revision) if pin else None
+    if pin is not None:
         verify(files, pin, spec.id)
     elif spec.kind == "builtin":
         raise ModelError(f"{spec.id} has no pin: PINS.json is damaged, reinstall the package")
+    refuse_unsafe(folder, files, name)
     digest = hashlib.sha256("".join(f"{name}\0{found}\n" for name, found in sorted(files.items())).encode())
     return ModelIdentity(spec.id, revision, digest.hexdigest(), folder)
 
 
-def deciding_files(folder: Path) -> dict[str, str]:
+def deciding_files(folder: Path, name: str | None = None) -> dict[str, str]:
     """Path -> sha256 of the files in ``folder`` that decide a vector.
+
+    Args:
+        name: how the model is called in an error; default: as its folder.
 
     Raises:
         ModelError: no model folder: no config.json, or weights only as a pickle.
     """
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"{folder} holds no config.json: give a folder written by save_pretrained")
-    found = {
-        p.name: p for p in sorted(folder.iterdir()) if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS
-    }
+    found = deciding_paths(folder)
+    if "config.json" not in found:
+        raise ModelError(f"{name or folder} holds no config.json: give a folder written by save_pretrained")
     if not any(name.endswith(".safetensors") for name in found):
         raise ModelError(
-            f"{folder} holds no .safetensors weights: save it with safe_serialization=True, pickles are not opened"
+            f"{name or folder} holds no .safetensors weights: save it anew with save_pretrained, pickles are not opened"
         )
     return {name: sha256_of(path) for name, path in found.items()}
+
+
+def deciding_paths(folder: Path) -> dict[str, Path]:
+    """Name -> path of the files in ``folder`` that decide a vector, if it is one."""
+    paths = sorted(folder.iterdir()) if folder.is_dir() else ()
+    return {p.name: p for p in paths if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
 
 
 def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Model:

@@ -121,13 +121,12 @@ def run_score(arguments: argparse.Namespace) -> int:
         RetrievalError: what cannot be read, measured or written.
     """
     from pytest_audioretrieval.data.registry import source
-    from pytest_audioretrieval.progress import Tracker
     from pytest_audioretrieval.reasoning.scores import score_tables
 
     with work(arguments) as at_work:
         found = source(arguments.dataset, Path())
         embedders = at_work.embedders(arguments.models)
-        dataset = found.load(at_work.cache, Tracker())
+        dataset = found.load(at_work.loading)
         tables = score_tables(embedders, dataset)
         counts = {"queries": len(dataset.queries), "choices": len(dataset.choices)}
         at_work.publish(SCHEMA, tables, subject(embedders, [described(dataset, **counts)]))

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_audioretrieval.data.binding import dataset, recipe, timbre, wording
 from pytest_audioretrieval.data.binding.recipe import PROPERTIES, Scene, Telling
-from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.data.registry import Loading, source
 from pytest_audioretrieval.data.sounds.recipe import split_of
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 from pytest_audioretrieval.data.types import Choice, Dataset, Pair
@@ -257,7 +257,7 @@ def test_it_is_named_pinned_and_rendered_once(binding: Dataset, cache: Path, mon
     assert (binding.name, binding.revision, binding.fingerprint) == ("binding", recipe.REVISION, PINNED)
     assert load_pins().datasets["builtin/binding"].revision == recipe.REVISION
     monkeypatch.setattr(dataset, "render", lambda scene: pytest.fail(f"{scene} was rendered"))
-    assert source("binding", Path()).load(cache, lambda items, what: items) == binding
+    assert source("binding", Path()).load(Loading(cache, lambda items, what: items)) == binding
     assert [path.name for path in cache.iterdir()] == [f"binding-{recipe.REVISION}.json"]
 
 

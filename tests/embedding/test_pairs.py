@@ -14,8 +14,8 @@ import pytest
 
 from pytest_audioretrieval.api import evaluate
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
-from pytest_audioretrieval.embedding.batches import SHARD
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
+from pytest_audioretrieval.embedding.sharing import SHARD
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError, SpecError
 from pytest_audioretrieval.progress import Tracker

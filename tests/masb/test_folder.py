@@ -11,7 +11,7 @@ import pytest
 import soundfile
 
 from pytest_audioretrieval.data.masb.folder import load_masb
-from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.data.registry import Loading, source
 from pytest_audioretrieval.data.types import Choice, Pair, Rewording
 from pytest_audioretrieval.errors import DataError
 from tests.masb.made import ANNOTATIONS, CAPTIONS, ORDER, changed, write
@@ -77,7 +77,7 @@ def test_each_caption_of_a_pair_is_right_once_and_wrong_once(folder: Path) -> No
 
 
 def test_a_users_folder_may_have_this_layout(folder: Path) -> None:
-    assert source(str(folder), folder).load(None, iter) == load_masb(folder)
+    assert source(str(folder), folder).load(Loading(None, iter)) == load_masb(folder)
 
 
 def test_what_is_missing_is_left_out_and_counted(folder: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError
-from pytest_audioretrieval.models import hub, registry
+from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
-from tests.models.hub_stub import HubStub
+from tests.hub.stub import ALWAYS, HubStub
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 UNWANTED = {
@@ -55,8 +55,7 @@ def pinned(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> Pin:
         name: hashlib.sha256(content).hexdigest() for name, content in stub.files.items() if name not in UNWANTED
     }
     pin = Pin(COMMIT, dict(digests))
-    for module in (hub, registry):
-        monkeypatch.setattr(module, "load_pins", lambda: Pins(models={"owner/tiny": pin}, datasets={}))
+    monkeypatch.setattr(registry, "project_pins", lambda own: Pins({"owner/tiny": pin}, {}))
     return pin
 
 
@@ -106,8 +105,7 @@ def test_a_pinned_file_that_the_hub_lacks(stub: HubStub) -> None:
 @pytest.mark.parametrize("text", [f"owner/absent@{COMMIT}", f"owner/tiny@{OTHER}"])
 def test_what_the_hub_does_not_have(text: str) -> None:
     found = error_of(text, allow_unpinned=True)
-    assert found.startswith(f"{text} could not be downloaded: 404 Client Error")
-    assert found.endswith("check the id, the commit and your access")
+    assert found == f"{text}: the hub has no such model or commit (404): check both, and set HF_TOKEN if it is private"
 
 
 def test_a_name_that_the_client_refuses() -> None:
@@ -117,17 +115,18 @@ def test_a_name_that_the_client_refuses() -> None:
 
 def test_a_connection_that_breaks(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    stub.broken = {"model.safetensors"}
-    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT} could not be downloaded: ")
+    stub.broken["model.safetensors"] = ALWAYS
+    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT}: could not be downloaded: ")
     # Half a download is no model: refused offline, completed online.
-    assert "--retrieval-offline forbids the network" in error_of("owner/tiny", offline=True)
-    stub.broken = set()
+    assert "--retrieval-offline or HF_HUB_OFFLINE forbids the network" in error_of("owner/tiny", offline=True)
+    stub.broken.clear()
     assert registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False).revision == COMMIT
 
 
 def test_offline_with_a_cold_cache(stub: HubStub) -> None:
     assert error_of("owner/tiny", offline=True) == (
-        f"owner/tiny@{COMMIT}: it is not in the local cache and --retrieval-offline forbids the network: "
+        f"owner/tiny@{COMMIT}: it is not, or not whole, in the local cache and "
+        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: "
         "download it once with a network connection"
     )
     assert stub.asked == []

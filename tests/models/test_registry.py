@@ -94,14 +94,14 @@ def test_a_folder_without_files_and_none_at_all(tmp_path: Path) -> None:
 def test_a_built_in_model_is_checked_against_its_pin(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = ModelSpec(text="builtin/copy", kind="builtin", id="builtin/copy", path=copy)
     files = deciding_files(copy)
-    monkeypatch.setattr(registry, "load_pins", lambda: Pins(models={spec.id: Pin(None, dict(files))}, datasets={}))
+    monkeypatch.setattr(registry, "project_pins", lambda own: Pins({spec.id: Pin(None, dict(files))}, {}))
     assert identity(spec).folder == copy
     content = bytearray((copy / "model.safetensors").read_bytes())
     content[-1] ^= 1
     (copy / "model.safetensors").write_bytes(content)
     with pytest.raises(PinError, match=f"PINS.json expects {files['model.safetensors']}"):
         identity(spec)
-    monkeypatch.setattr(registry, "load_pins", lambda: Pins(models={}, datasets={}))
+    monkeypatch.setattr(registry, "project_pins", lambda own: Pins({}, {}))
     with pytest.raises(ModelError, match="has no pin"):
         identity(spec)
 

@@ -16,7 +16,7 @@ from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice, make_ch
 from pytest_audioretrieval.data.reasonaudio.constraints import Absent, Before, Present
 from pytest_audioretrieval.data.reasonaudio.folder import load_reasonaudio, write_queries
 from pytest_audioretrieval.data.reasonaudio.queries import ReasonQuery, make_queries
-from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.data.registry import Loading, source
 from pytest_audioretrieval.data.types import Broken, Pair
 from pytest_audioretrieval.errors import DataError
 from tests.reasonaudio.clips import clip, corpus
@@ -144,7 +144,7 @@ def test_the_registry_reads_the_layout(folder: Path) -> None:
 
     found = source("out", folder.parent)
     assert found.name == "mine"
-    assert found.load(None, track) == load_reasonaudio(folder)
+    assert found.load(Loading(None, track)) == load_reasonaudio(folder)
     assert seen == ["3 reading clips"]
 
 

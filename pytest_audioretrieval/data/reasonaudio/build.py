@@ -11,7 +11,7 @@ import io
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from functools import cache, partial
 from itertools import chain
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import soundfile
@@ -182,7 +182,7 @@ def _make_all(composites: list[Composite], work: _Work, workers: int, track: Tra
     pool = ProcessPoolExecutor(min(workers, len(chunks)), get_context("spawn"), _start)
     try:
         done = chain.from_iterable(pool.map(partial(_make_chunk, work), chunks))
-        steps: Iterable[Any] = track(composites, "building clips")  # type: ignore[assignment]
+        steps = track(composites, "building clips")
         return [next(done) for _ in steps]
     except BrokenProcessPool:
         raise DataError(

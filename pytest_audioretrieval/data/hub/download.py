@@ -1,0 +1,118 @@
+"""Files of a hub dataset at a commit, through huggingface_hub; hashed before anything opens them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from pytest_audioretrieval.errors import DataError, PinError, one_line
+from pytest_audioretrieval.pins import Pin, load_pins, sha256_of, verify
+
+_SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
+
+
+class Part(NamedTuple):
+    """One file: its path in the repository, which errors show, and where it lies."""
+
+    name: str
+    path: Path
+
+
+def pinned(hub: str, asked: str | None, *, allow_unpinned: bool) -> Pin:
+    """The pin of a repository at the commit to read; of another commit than PINS.json's nothing but that is known.
+
+    Args:
+        asked: the commit that the user names, 40 hex digits, or None for the pinned one.
+
+    Raises:
+        PinError: PINS.json does not pin it, or at another commit than asked for.
+    """
+    pin = load_pins().datasets.get(hub)
+    commit = asked or (pin.revision if pin else None)
+    if pin is not None and pin.revision is not None and commit == pin.revision:
+        return pin
+    if commit is None:
+        note = f" ({pin.note})" if pin and pin.note else ""
+        raise PinError(
+            f"dataset {hub} is not pinned{note}: pin it with: python -m pytest_audioretrieval pins add "
+            f"{hub}@<40 hex digits>"
+        )
+    if not allow_unpinned:
+        stated = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"
+        raise PinError(
+            f"dataset {hub}@{commit}: {stated}: pass --retrieval-allow-unpinned to measure this commit all the same"
+        )
+    return Pin(revision=commit)
+
+
+def fetch(hub: str, pin: Pin, subsets: Sequence[Sequence[str]], *, offline: bool) -> list[list[Part]]:
+    """The files of each subset, downloaded where they are not cached, each with the hash that ``pin`` has for it.
+
+    Args:
+        subsets: patterns of file names, the first of a subset that matches holds.
+
+    Raises:
+        DataError: the hub, or with ``offline`` the cache, does not have them all.
+        PinError: a file is not the pinned one.
+    """
+    what = f"dataset {hub}@{pin.revision}"
+    patterns = [pattern for subset in subsets for pattern in subset]
+    folder = _snapshot(hub, pin.revision, patterns, what, offline=offline)
+    found = [_parts(folder, subset, what, offline=offline) for subset in subsets]
+    _verify([part for parts in found for part in parts], pin, patterns, what)
+    return found
+
+
+def _snapshot(hub: str, commit: str | None, patterns: list[str], what: str, *, offline: bool) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(
+            snapshot_download(
+                hub, repo_type="dataset", revision=commit, allow_patterns=patterns, local_files_only=offline
+            )
+        )
+    except LocalEntryNotFoundError:
+        raise _absent(what, "it is not" if offline else "the hub was not reached and it is not", offline) from None
+    except Exception as error:  # of requests, httpx or xet, by the client's version
+        raise DataError(
+            f"{what} could not be downloaded: {one_line(error)}: check the id, the commit and your access"
+        ) from None
+
+
+def _absent(what: str, found: str, offline: bool) -> DataError:
+    why = "--retrieval-offline forbids the network" if offline else "the network or the hub failed"
+    return DataError(f"{what}: {found} in the local cache, and {why}: download it once with a network connection")
+
+
+def _parts(folder: Path, patterns: Sequence[str], what: str, *, offline: bool) -> list[Part]:
+    """The files of one subset; the name of each says how many there are."""
+    for pattern in patterns:
+        paths = sorted(folder.glob(pattern))
+        if not paths:
+            continue
+        shard = _SHARD.search(paths[0].name)
+        if shard and len(paths) != int(shard[1]):
+            raise _absent(what, f"{len(paths)} of the {int(shard[1])} files {pattern} are", offline)
+        return [Part(path.relative_to(folder).as_posix(), path) for path in paths]
+    if offline:
+        raise _absent(what, f"no file {patterns[-1]} is", offline)
+    raise DataError(f"{what} has no file {' or '.join(patterns)}: it is not laid out as expected, name another commit")
+
+
+def _verify(parts: Iterable[Part], pin: Pin, patterns: Sequence[str], what: str) -> None:
+    """The pin may name files of other splits, which are not asked for."""
+    named = {name: digest for name, digest in pin.files.items() if any(fnmatch(name, p) for p in patterns)}
+    if not any(named.values()):
+        return
+    found = {part.name: sha256_of(part.path) for part in parts}
+    strange = next((name for name in found if name not in named), None)
+    if strange is not None:
+        raise PinError(f"{what}: {strange} is not among the files PINS.json names: pin it, or name the pinned commit")
+    verify(found, msgspec.structs.replace(pin, files=named), what)

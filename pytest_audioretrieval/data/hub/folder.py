@@ -1,0 +1,37 @@
+"""A dataset of a hub whose columns a user states in ``dataset.toml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.data.hub.dataset import load_hub
+from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
+from pytest_audioretrieval.data.manifest import SETTINGS, read_settings
+from pytest_audioretrieval.errors import DataError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.data.registry import Loading
+    from pytest_audioretrieval.data.types import Dataset
+
+
+def load_hub_folder(folder: Path, loading: Loading) -> Dataset:
+    """The dataset that a folder of layout ``hub`` describes.
+
+    Raises:
+        DataError: the table ``[hub]`` is missing, or see ``load_hub``.
+        PinError: see ``load_hub``.
+    """
+    settings = read_settings(folder)
+    hub = settings.hub
+    if hub is None:
+        raise DataError(f"{folder / SETTINGS}: no table [hub]: it names the repository and its columns")
+    one = HubSet(
+        name=settings.name,
+        hub=hub.id,
+        layout=Rows(hub.audio, hub.clip, tuple(hub.captions), hub.files),
+        licence=settings.licence,
+        expected=Expected(clips=hub.clip_count, captions=hub.caption_count),
+        merge=settings.identical_captions == "merge",
+    )
+    return load_hub(one, hub.revision, loading)

@@ -1,0 +1,137 @@
+"""Rows of parquet files: texts are read, sounds are hashed and decoded only when asked for.
+
+Peak memory is a few times that of one row group's sounds (pyarrow decompresses a whole page), never that of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_audioretrieval.data.hub.download import Part
+from pytest_audioretrieval.errors import AudioError, DataError, one_line
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
+
+#: Rows that are held at once while a file is hashed.
+_BATCH = 32
+
+
+class Sound(NamedTuple):
+    """Where the bytes of a sound lie: a row of a row group, both from 0; ``where`` says it to a person."""
+
+    digest: str
+    path: Path
+    column: str
+    group: int
+    row: int
+    where: str
+
+    def read(self, name: str) -> Waveform:
+        """Decode it; ``name`` is how errors call the clip.
+
+        Raises:
+            AudioError: it cannot be decoded, or its bytes are no longer those that were hashed.
+        """
+        from pytest_audioretrieval.audio.decode import decode
+
+        content = _sounds(self.path, self.group, self.column)[self.row]["bytes"].as_py()
+        called = f"{name} ({self.where})"
+        if hashlib.sha256(content).hexdigest() != self.digest:
+            raise AudioError(f"clip {called!r}: its bytes changed since the dataset was loaded: run again")
+        return decode(content, name=called)
+
+
+class Row(NamedTuple):
+    """One row: where it lies, its cells by column, and its sound where one was asked for."""
+
+    where: str
+    cells: dict[str, Any]
+    sound: Sound | None
+
+
+def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterator[Row]:
+    """The rows of one file; in ``where`` they are numbered from 0, as hubs show them.
+
+    Args:
+        columns: those to read; ``a.b`` is field ``b`` of a struct.
+        audio: the column of sounds, a struct with ``bytes``.
+
+    Raises:
+        DataError: no readable parquet file, a column is missing, or a row holds no sound.
+    """
+    wanted = [*columns, *([f"{audio}.bytes"] if audio else [])]
+    number = 0
+    with _opened(part) as file:
+        _check(file.schema_arrow, part, wanted)
+        for group in range(file.num_row_groups):
+            row = 0
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=wanted):
+                cells = {column: _cells(batch, column) for column in columns}
+                for at in range(batch.num_rows):
+                    where = f"{part.name}, row {number}"
+                    sound = _sound(batch.column(audio)[at], part.path, audio, group, row, where) if audio else None
+                    yield Row(where, {column: values[at] for column, values in cells.items()}, sound)
+                    number, row = number + 1, row + 1
+
+
+def columns_of(part: Part) -> list[str]:
+    """Names of the columns of a file."""
+    with _opened(part) as file:
+        return list(file.schema_arrow.names)
+
+
+@contextmanager
+def _opened(part: Part) -> Iterator[Any]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise DataError(
+            "datasets of a hub are parquet files, which pyarrow reads, and it is not installed: "
+            "pip install 'pytest-audioretrieval[hub]'"
+        ) from None
+    try:
+        with ParquetFile(part.path) as file:
+            yield file
+    except (ArrowException, OSError) as error:
+        raise DataError(
+            f"{part.name}: no readable parquet file ({one_line(error)}): remove it from the hub's cache"
+        ) from None
+
+
+def _check(schema: Any, part: Part, columns: Sequence[str]) -> None:
+    for column in columns:
+        name, dot, field = column.partition(".")
+        if name not in schema.names:
+            raise DataError(f"{part.name}: column {name!r} is missing: there are {', '.join(schema.names)}")
+        kind = schema.field(name).type
+        if dot and field not in {kind.field(i).name for i in range(kind.num_fields)}:
+            raise DataError(f"{part.name}: column {name!r} is {kind}: expected a struct with {field!r}")
+
+
+def _cells(batch: Any, column: str) -> list[Any]:
+    name, _, field = column.partition(".")
+    values: list[Any] = batch.column(name).to_pylist() if not field else batch.column(name).field(field).to_pylist()
+    return values
+
+
+def _sound(cell: Any, path: Path, column: str, group: int, row: int, where: str) -> Sound:
+    content = cell["bytes"] if cell.is_valid else None
+    if content is None or not content.is_valid:
+        raise DataError(f"{where}: column {column!r} holds no bytes of a sound: expected sounds inside the file")
+    return Sound(hashlib.sha256(content.as_buffer()).hexdigest(), path, column, group, row, where)
+
+
+@lru_cache(maxsize=1)
+def _sounds(path: Path, group: int, column: str) -> Any:
+    """The sounds of a row group: clips are read in document order, so that each group is read once."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        return file.read_row_group(group, columns=[f"{column}.bytes"]).column(column)

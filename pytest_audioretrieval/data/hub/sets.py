@@ -1,0 +1,121 @@
+"""The sets that have a name: one row each; what is not known of one is said, never guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A row holds a sound and captions of it; several rows may be of one clip.
+
+    Attributes:
+        audio: column of the sounds, a struct with ``bytes``.
+        clip: column that tells which clip a row is of; ``audio.path`` is the name of the file inside the struct.
+        captions: columns of texts, or of lists of texts.
+        pattern: of the names of its files.
+    """
+
+    audio: str
+    clip: str
+    captions: tuple[str, ...]
+    pattern: str = "data/test-*.parquet"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """mteb's retrieval layout: subsets ``corpus`` and ``queries`` (``id``, and ``text`` or ``audio``) and judgements.
+
+    Attributes:
+        audio: the subset that holds the sounds; the other one holds the texts.
+    """
+
+    audio: Literal["corpus", "queries"]
+
+
+#: Subset of ``Pairs`` -> patterns of its files; the first that matches holds (mteb 2.26, ``RetrievalDatasetLoader``).
+SUBSETS = {
+    "corpus": ("corpus/test-*.parquet",),
+    "queries": ("query/test-*.parquet", "queries/test-*.parquet"),
+    "qrels": ("data/test-*.parquet", "qrels/test-*.parquet"),
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How many there are, where that is known.
+
+    Attributes:
+        clips: after rows are grouped.
+        texts: as the files hold them.
+        captions: that are asked, after empty ones and repeats are removed.
+    """
+
+    clips: int | None = None
+    texts: int | None = None
+    captions: int | None = None
+
+
+@dataclass(frozen=True)
+class HubSet:
+    """One set.
+
+    Attributes:
+        name: what ``--retrieval-dataset`` calls it.
+        hub: id of the repository; None where it is not known.
+        layout: how its files are read; None where that is not known.
+        licence: of the data, and who says so.
+        merge: whether captions that read the same make one query with several right clips.
+        unknown: why it cannot be read, and what to do instead; None where it can.
+    """
+
+    name: str
+    hub: str | None
+    layout: Rows | Pairs | None
+    licence: str
+    expected: Expected
+    merge: bool = False
+    unknown: str | None = None
+
+    @property
+    def slug(self) -> str:
+        """The name as a folder of baselines."""
+        return self.name.replace("/", "--")
+
+
+_STATE = "state them in a folder of layout 'hub' (docs/datasets.md)"
+_COLUMNS = f"the columns of its rows that hold the captions and the clip's identity are not known here: {_STATE}"
+_MIT, _MACS = "MIT, as mteb 2.26 states", "see zenodo.org/records/5114771, as mteb 2.26 states"
+
+#: Counts of the first two: pinned protocol, "Fixtures and protocol"; of mteb's sets: its descriptive statistics.
+SETS: dict[str, HubSet] = {
+    one.name: one
+    for one in (
+        HubSet("audiocaps", "CLAPv2/audiocaps", None, "unknown", Expected(957, None, 957), unknown=_COLUMNS),
+        HubSet("clotho", "gijs/clotho", None, "unknown", Expected(1_045, None, 5_225), unknown=_COLUMNS),
+        HubSet("mteb/audiocaps_t2a", "mteb/audiocaps_t2a", Pairs("corpus"), _MIT, Expected(883, 4_411)),
+        HubSet("mteb/audiocaps_a2t", "mteb/audiocaps_a2t", Pairs("queries"), _MIT, Expected(883, 4_411)),
+        HubSet(
+            "mteb/Clotho",
+            "mteb/Clotho",
+            None,
+            _MIT,
+            Expected(1_045),
+            unknown="it joins the captions of a clip into one text, and splitting that at full stops makes 905 empty "
+            "queries (mteb #5062): use lxercode/clotho_t2a_v2",
+        ),
+        HubSet("lxercode/clotho_t2a_v2", "lxercode/clotho_t2a_v2", Pairs("corpus"), _MIT, Expected(1_045, 4_680)),
+        HubSet("lxercode/clotho_a2t_v2", "lxercode/clotho_a2t_v2", Pairs("queries"), _MIT, Expected(1_045, 4_680)),
+        HubSet("mteb/MACS_t2a", "mteb/MACS_t2a", Pairs("corpus"), _MACS, Expected(393, 393)),
+        HubSet("mteb/MACS_a2t", "mteb/MACS_a2t", Pairs("queries"), _MACS, Expected(393, 393)),
+        HubSet(
+            "mecat",
+            None,
+            None,
+            "unknown",
+            Expected(),
+            unknown=f"its repository, files and columns are not known here: {_STATE}",
+        ),
+    )
+}

@@ -1,0 +1,107 @@
+"""What a command line of pytest asks for: pytest itself collects it, with its ini files, markers and suites."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
+from pytest_audioretrieval.session import session_of
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.session import RetrievalSession, Target
+
+#: Claims that compare with a stored run, and claims that compare with something else.
+COMPARING, ABSOLUTE = {"non_inferior", "equivalent", "superior"}, {"above_chance", "consistent"}
+
+
+class Row(NamedTuple):
+    """One thing that a command line needs; ``next`` says what to do where it is missing."""
+
+    what: str
+    name: str
+    found: str
+    next: str = ""
+
+
+#: Target -> whether a test compares it with a stored run.
+Asked = dict["Target", bool]
+Check = Callable[["RetrievalSession", Asked], list[Row]]
+
+
+def examine(arguments: Sequence[str], check: Check) -> list[Row]:
+    """The rows of ``check`` for what ``pytest arguments`` collects, and one for each test that cannot be collected.
+
+    Raises:
+        SpecError: pytest does not start, or collects no test of ours.
+    """
+    plugin, said = _Collected(check), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = pytest.main([*arguments, "--collect-only"], plugins=[plugin])
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
+        lines = [line for line in said.getvalue().splitlines() if line.strip()]
+        error = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "it says nothing")
+        raise SpecError(f"pytest does not start with these arguments: {error.removeprefix('ERROR: ')}")
+    if plugin.error is not None:
+        raise plugin.error
+    if not plugin.rows:
+        raise SpecError("this command line asks for no retrieval test: add --model SPEC, or the path of such tests")
+    return plugin.rows
+
+
+class _Collected:
+    def __init__(self, check: Check) -> None:
+        self._check = check
+        self.rows: list[Row] = []
+        self.error: Exception | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+            said = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
+            self.rows.append(
+                Row("tests", report.nodeid, said, f"pytest --collect-only {report.nodeid} shows all of it")
+            )
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # Here and not later: the paths that pytest put before all others are still there.
+        try:
+            asked, nameless = _targets(session.items)
+            self.rows += [
+                Row("tests", item.nodeid, "no model is named", "add --model SPEC, or ini retrieval_model")
+                for item in nameless
+            ]
+            if asked:
+                self.rows += self._check(session_of(session.config), asked)
+        except RetrievalError as error:
+            self.error = error
+        except Exception as error:
+            self.error = SpecError(f"the doctor failed ({type(error).__name__}: {one_line(error)}): report it")
+
+
+def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
+    asked: Asked = {}
+    nameless: list[pytest.Item] = []
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if "retrieval_target" not in parameters:
+            continue
+        target = parameters["retrieval_target"]
+        if target is None:
+            nameless.append(item)
+        else:
+            asked[target] = asked.get(target, False) or _compares(item)
+    return asked, nameless
+
+
+def _compares(item: pytest.Item) -> bool:
+    """Whether a test needs a stored run; one that claims something by way of a helper is taken to."""
+    if "gate" not in getattr(item, "fixturenames", ()):
+        return False
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    names = set(code.co_names) if code else set()
+    return bool(names & COMPARING) or not names & ABSOLUTE

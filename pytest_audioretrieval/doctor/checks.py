@@ -1,0 +1,212 @@
+"""Each thing a run needs, looked for without the network and without importing torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.doctor.asked import Asked, Row
+from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.models.registry import backends, deciding_files, describe
+from pytest_audioretrieval.pins import Pin, project_pins
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.session import RetrievalSession, Target
+    from pytest_audioretrieval.spec import ModelSpec
+
+PINS_ADD = "python -m pytest_audioretrieval pins add"
+#: Backends of ours -> the distribution that each needs besides this package.
+NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
+#: Of the backend ``laion_clap``: its Python, by an environment variable or where ``make laion`` puts it.
+LAION, LAION_PYTHON, LAION_DEFAULT = "laion_clap", "RETRIEVAL_LAION_PYTHON", ".venv-laion/bin/python"
+MEGABYTE = 10**6
+
+
+def check(session: RetrievalSession, asked: Asked) -> list[Row]:
+    """Models, data, stored runs, packages, device and caches, in this order."""
+    models = {model.id: model for target in asked for model in (target.model.parts or (target.model,))}
+    sources = {target.source.name: target for target in asked}
+    rows = [row for model in models.values() for row in _model(model, session)]
+    rows += [_dataset(target, session) for target in sources.values()]
+    rows += [_baseline(target, session) for target, compares in asked.items() if compares]
+    rows += [*_packages(), _device(session), _store(session)]
+    if any(model.kind == "hub" for model in models.values()):
+        rows.append(_hub_cache())
+    return rows
+
+
+def _wrong(what: str, name: str, error: RetrievalError) -> Row:
+    """Errors of ours say what was found and, after the last colon, what to do."""
+    found, _, then = str(error).rpartition(": ")
+    for said in (f"{name}: ", f"{what} {name!r}: "):
+        found = found.removeprefix(said)
+    return Row(what, name, found.removesuffix(": record one with") or then, then)
+
+
+def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
+    if model.kind in ("backend", "factory"):
+        yield from _code(model)
+        return
+    name = f"{model.id}@{model.revision}" if model.revision else model.id
+    try:
+        if model.kind == "hub":
+            from pytest_audioretrieval.models.hub import download, pinned_commit
+
+            allow = session.settings["allow-unpinned"]
+            commit = pinned_commit(model, project_pins(session.pins), allow_unpinned=allow)
+            name = f"{model.id}@{commit}"
+            try:
+                download(model.id, commit, offline=True)
+            except RetrievalError:
+                yield Row("model", name, "not, or not whole, in the local cache", f"{PINS_ADD} {name}")
+                return
+        yield Row("model", name, _identified(model, session))
+    except RetrievalError as error:
+        yield _wrong("model", name, error)
+
+
+def _identified(model: ModelSpec, session: RetrievalSession) -> str:
+    """Which of a model's files are the pinned ones; one that is another raises."""
+    settings = session.settings
+    who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.pins)
+    if model.kind == "folder" or who.folder is None:
+        return f"{who.folder}: a folder, not pinned; weights {who.weights_sha256[:12]}"
+    pin = project_pins(session.pins).model(model.id)
+    known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
+    files = deciding_files(who.folder)
+    equal = sum(known.get(file) is not None for file in files)
+    rest = f"; no hash is pinned of {len(files) - equal} more ({PINS_ADD} completes them)" if equal < len(files) else ""
+    return f"{equal} of {len(files)} files are as pinned{rest}"
+
+
+def _code(model: ModelSpec) -> Iterator[Row]:
+    """A backend or factory, looked for and not imported: what it imports may be torch."""
+    backend, _, name = model.text.partition(":")
+    if model.kind == "factory":
+        yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
+        return
+    yield _module("model", model.text, backends()[backend].module, f"backend {backend!r} is registered, but ")
+    if backend in NEEDED:
+        yield _package(NEEDED[backend])
+    if backend == LAION:
+        python = Path(os.environ.get(LAION_PYTHON, LAION_DEFAULT))
+        then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
+        yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
+        then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"
+        yield Row("checkpoint", name, "here" if not then else "no such file", then)
+
+
+def _module(what: str, name: str, module: str, context: str) -> Row:
+    # The packages above a module would be imported to look for it.
+    top = module.partition(".")[0]
+    if importlib.util.find_spec(top) is None:
+        return Row(what, name, f"{context}there is no module {top!r}", f"install what has {top!r}, or mend the name")
+    return Row(what, name, f"module {module} is importable as far as can be seen without importing it")
+
+
+def _dataset(target: Target, session: RetrievalSession) -> Row:
+    name = target.source.name
+    try:
+        dataset = session.dataset(target)
+    except RetrievalError as error:
+        return _wrong("dataset", name, error)
+    where = f"folder {target.source.folder}" if target.source.folder else f"revision {dataset.revision}"
+    return Row("dataset", name, f"{len(dataset.clips)} clips, {len(dataset.captions)} captions; {where}")
+
+
+def _baseline(target: Target, session: RetrievalSession) -> Row:
+    wanted = session.baseline_spec(target)
+    name = f"{wanted.id} on {target.source.name} {target.direction}"
+    if session.settings["record"]:
+        return Row("baseline", name, "written by this run")
+    try:
+        run, path = session.baseline(target)
+    except RetrievalError as error:
+        return _wrong("baseline", name, error)
+    before, now = run.protocol.get("fingerprint"), session.protocol.fingerprint
+    if before != now:
+        then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
+        return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
+    return Row("baseline", name, path)
+
+
+def _packages() -> Iterator[Row]:
+    """One row for all that are as this package requires them, one for each that is not."""
+    from packaging.requirements import Requirement
+
+    needed = [Requirement(line) for line in metadata.requires("pytest-audioretrieval") or ()]
+    rows = [_package(one.name, str(one.specifier)) for one in needed if one.marker is None or one.marker.evaluate()]
+    there = ", ".join(f"{row.name} {row.found}" for row in rows if not row.next)
+    yield Row("packages", "required", there)
+    yield from (row for row in rows if row.next)
+
+
+def _package(name: str, versions: str = "") -> Row:
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Row("package", name, "not installed", f"pip install '{name}{versions}'")
+    fits = SpecifierSet(versions).contains(found, prereleases=True)
+    return Row("package", name, found, "" if fits else f"pip install '{name}{versions}'")
+
+
+def _device(session: RetrievalSession) -> Row:
+    device = session.settings["device"]
+    if importlib.util.find_spec("torch") is None:
+        return Row("device", device, "torch is not installed", "pip install torch")
+    if device in ("auto", "cpu"):
+        return Row("device", device, "torch chooses when the run starts" if device == "auto" else "always there")
+    from pytest_audioretrieval.models.device import choose
+
+    try:
+        return Row("device", device, choose(device))
+    except RetrievalError as error:
+        return _wrong("device", device, error)
+
+
+def _store(session: RetrievalSession) -> Row:
+    try:
+        folder = session.cache
+    except OSError as error:
+        return Row(
+            "cache", "vectors", f"{error.strerror}: {error.filename}", "--retrieval-cache DIR that can be written"
+        )
+    if folder is None:
+        return Row("cache", "vectors", "none is kept, every clip is embedded anew")
+    sizes = [path.stat().st_size for path in _files(folder)]
+    found = f"{folder}: {sum(sizes) / MEGABYTE:.1f} MB in {len(sizes)} files"
+    return Row("cache", "vectors", found, "" if _writable(folder) else "--retrieval-cache DIR that can be written")
+
+
+def _hub_cache() -> Row:
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE).absolute()
+    found = f"{folder}: {shutil.disk_usage(_existing(folder)).free / MEGABYTE:,.0f} MB free"
+    return Row("cache", "hub", found, "" if _writable(folder) else "set HF_HOME to a folder that can be written")
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _writable(folder: Path) -> bool:
+    """Tried, since permissions alone say nothing of a read-only disk."""
+    try:
+        with tempfile.TemporaryFile(dir=_existing(folder)):
+            return True
+    except OSError:
+        return False
+
+
+def _existing(folder: Path) -> Path:
+    """``folder``, or of those above it the nearest that exists: it would be made there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

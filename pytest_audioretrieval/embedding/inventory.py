@@ -1,0 +1,165 @@
+"""What the store keeps on disk: its spaces, what of them is damaged, and what nobody needs any more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from pytest_audioretrieval.embedding.store import ABOUT, DAMAGE, DEVICE, EMBEDDINGS, About, Store, read_shard
+from pytest_audioretrieval.errors import SpecError, one_line
+from pytest_audioretrieval.versions import versions
+
+DAY = 86_400.0
+#: Seconds after which a file that is still not whole has lost its writer.
+ABANDONED = 3_600.0
+
+
+@dataclass(frozen=True)
+class Space:
+    """One space on disk.
+
+    Attributes:
+        shards: files of vectors.
+        size: bytes of all its files.
+        used: when vectors were last read from it or put there, in seconds since the epoch.
+    """
+
+    folder: Path
+    about: About
+    shards: tuple[Path, ...]
+    size: int
+    used: float
+
+    @property
+    def made_on(self) -> str:
+        """The machine and device its vectors are kept for, and the device they were made on."""
+        place = self.folder.parent
+        with suppress(OSError):
+            return f"{place.name} ({(place / DEVICE).read_text(encoding='utf-8').strip()})"
+        return place.name
+
+    @property
+    def vectors(self) -> int:
+        """How many it holds; those of a shard that cannot be read are not counted."""
+        return sum(map(_rows, self.shards))
+
+    def damaged(self) -> Iterator[tuple[Path, str]]:
+        """Each shard that is not what it was written as, and what is wrong with it; every byte is read."""
+        for path in self.shards:
+            try:
+                read_shard(path)
+            except FileNotFoundError:
+                continue  # pruned, or found by a run meanwhile
+            except DAMAGE as error:
+                yield path, one_line(error)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What ``prune`` removed, why, and the bytes it took."""
+
+    path: Path
+    why: str
+    size: int
+
+
+def spaces(cache: Path) -> list[Space]:
+    """All spaces below a cache folder, in the order of their paths.
+
+    Raises:
+        SpecError: nothing was ever stored there.
+    """
+    if not (cache / EMBEDDINGS).is_dir():
+        raise SpecError(f"{cache} holds no embedding store: name the folder given to --retrieval-cache with --cache")
+    return [_read(folder) for folder in sorted((cache / EMBEDDINGS).glob("*/*/"))]
+
+
+def prune(cache: Path, *, older_than: float | None = None, keep_bytes: int | None = None) -> Iterator[Removed]:
+    """Remove what stopped processes left, and spaces that no run of this environment can use or that are too much.
+
+    A run that goes on meanwhile makes again what it misses.
+
+    Args:
+        older_than: days without use after which a space goes.
+        keep_bytes: beyond these, the spaces go whose last use is longest ago.
+    """
+    kept = []
+    for found in spaces(cache):
+        yield from _leftovers(found.folder, found.used)
+        space = _read(found.folder)
+        if why := _useless(space, older_than):
+            yield _remove(space, why)
+        else:
+            kept.append(space)
+    excess = sum(space.size for space in kept) - keep_bytes if keep_bytes is not None else 0
+    for space in sorted(kept, key=lambda space: space.used):
+        if excess > 0:
+            yield _remove(space, f"over {keep_bytes} bytes, and longest unused")
+            excess -= space.size
+
+
+def _read(folder: Path) -> Space:
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    shards = tuple(path for path in files if path.suffix == ".npz")
+    size = 0
+    for path in files:
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size
+    return Space(folder, _about(folder / ABOUT), shards, size, folder.stat().st_mtime)
+
+
+def _about(path: Path) -> About:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=About)
+    except (OSError, msgspec.MsgspecError):
+        return About()
+
+
+def _rows(shard: Path) -> int:
+    with suppress(*DAMAGE), np.load(shard, allow_pickle=False) as found:
+        return len(found["keys"])
+    return 0
+
+
+def _leftovers(folder: Path, used: float) -> Iterator[Removed]:
+    """Files that were never finished and claims that nobody has; the time of last use stays."""
+    for path in sorted(folder.glob(".*")):
+        with suppress(OSError):
+            found = path.stat()
+            if _abandoned(path, found.st_mtime):
+                path.unlink(missing_ok=True)
+                yield Removed(path, "left by a process that was stopped", found.st_size)
+    os.utime(folder, (used, used))
+
+
+def _abandoned(path: Path, written: float) -> bool:
+    if path.suffix == ".lock":
+        claim = Store(path.parents[1]).claim(path.parent.name, path.stem.removeprefix("."))
+        if claim is not None:
+            claim.end()
+        return claim is not None
+    return path.suffix == ".tmp" and time.time() - written > ABANDONED
+
+
+def _useless(space: Space, older_than: float | None) -> str:
+    installed = versions()
+    for name, version in space.about.libraries.items():
+        if installed.get(name) != version:
+            return f"made with {name} {version}, here is {installed.get(name, 'none')}"
+    days = (time.time() - space.used) / DAY
+    if older_than is not None and days > older_than:
+        return f"last used {days:.0f} days ago"
+    return ""
+
+
+def _remove(space: Space, why: str) -> Removed:
+    shutil.rmtree(space.folder, ignore_errors=True)
+    return Removed(space.folder, why, space.size)

@@ -1,0 +1,37 @@
+"""A hub of one dataset of rows, pinned, and the real client that asks it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_audioretrieval.data.hub import download
+from pytest_audioretrieval.pins import Pin, Pins
+from tests.data.hub.server import DataHub
+
+COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataHub]:
+    """Without files: a test puts them there."""
+    from tests.data.hub.made import point_client
+
+    with DataHub("owner/rows", COMMIT, {}).running() as running:
+        point_client(running, tmp_path / "hub", monkeypatch)
+        yield running
+
+
+@pytest.fixture
+def pins(hub: DataHub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pin]:
+    """What PINS.json says of datasets; a test changes it."""
+    stated = {"owner/rows": Pin(COMMIT)}
+    monkeypatch.setattr(download, "load_pins", lambda: Pins(models={}, datasets=stated))
+    return stated
+
+
+def digests(files: dict[str, bytes]) -> dict[str, str | None]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}

@@ -1,0 +1,77 @@
+"""Tiny parquet datasets, and the real client pointed at a hub that serves them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.data.hub.server import DataHub
+
+pa = pytest.importorskip("pyarrow", reason="parquet files need pyarrow: pip install 'pytest-audioretrieval[hub]'")
+pq = pytest.importorskip("pyarrow.parquet")
+
+RATE = 48_000
+
+
+def sound(number: int, *, rate: int = RATE, channels: int = 1, **form: Any) -> bytes:
+    """A file of 480 frames that hold ``number / 64``; WAV of 16 bits unless ``form`` says otherwise."""
+    content = io.BytesIO()
+    form = {"format": "WAV"} | form
+    if form["format"] in ("WAV", "FLAC"):
+        form = {"subtype": "PCM_16"} | form
+    samples = np.full((480, channels), number / 64)
+    soundfile.write(content, samples, rate, **form)
+    return content.getvalue()
+
+
+def cell(content: bytes | None, path: str | None = None) -> dict[str, Any]:
+    """What ``datasets`` writes for a sound."""
+    return {"bytes": content, "path": path}
+
+
+def parquet(columns: dict[str, Sequence[Any]], *, group: int = 2) -> bytes:
+    """A parquet file of these columns, ``group`` rows to a row group."""
+    content = io.BytesIO()
+    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), content, row_group_size=group)
+    return content.getvalue()
+
+
+def pairs(clips: int, *, audio: str = "corpus", per_clip: int = 1) -> dict[str, bytes]:
+    """Files of mteb's layout: no two sounds are equal, the texts of clip ``n`` say ``n``; ``audio`` as in ``Pairs``."""
+    numbers = range(1, clips + 1)
+    texts = [(f"t{n}-{i}", f"tone {n}, wording {i}", f"a{n}") for n in numbers for i in range(per_clip)]
+    sounds = {
+        "id": [f"a{n}" for n in numbers],
+        "audio": [cell(sound(n % 63 + 1, rate=RATE + n // 63)) for n in numbers],
+    }
+    said = {"id": [t[0] for t in texts], "text": [t[1] for t in texts]}
+    text_side, clip_side = ("query-id", "corpus-id") if audio == "corpus" else ("corpus-id", "query-id")
+    judged = {text_side: [t[0] for t in texts], clip_side: [t[2] for t in texts], "score": [1] * len(texts)}
+    other = "queries" if audio == "corpus" else "corpus"
+    return {
+        f"{audio}/test-00000-of-00001.parquet": parquet(sounds, group=100),
+        f"{other}/test-00000-of-00001.parquet": parquet(said, group=100),
+        "qrels/test-00000-of-00001.parquet": parquet(judged, group=100),
+    }
+
+
+def point_client(hub: DataHub, cache: Path, patch: pytest.MonkeyPatch) -> None:
+    """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
+    from huggingface_hub import constants
+
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        patch.delenv(name, raising=False)
+        patch.delenv(name.lower(), raising=False)
+    patch.setattr(constants, "ENDPOINT", hub.url)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr("time.sleep", lambda _: None)

@@ -1,0 +1,148 @@
+"""Where files come from: the pinned commit, hashed first, resumed, offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_audioretrieval.data.hub import download
+from pytest_audioretrieval.data.hub.dataset import load_hub
+from pytest_audioretrieval.data.registry import Loading
+from pytest_audioretrieval.data.types import Dataset
+from pytest_audioretrieval.errors import DataError, PinError, RetrievalError
+from pytest_audioretrieval.pins import Pin
+from tests.data.hub.conftest import OTHER, digests
+from tests.data.hub.server import DataHub
+from tests.data.hub.test_rows import FIRST, SECOND, SET, files
+
+COLD = "download it once with a network connection"
+
+
+@pytest.fixture(autouse=True)
+def rows(hub: DataHub, pins: dict[str, Pin]) -> None:
+    hub.files = files()
+
+
+def load(commit: str | None = None, *, offline: bool = False, allow_unpinned: bool = False) -> Dataset:
+    return load_hub(SET, commit, Loading(None, lambda items, what: items, offline, allow_unpinned))
+
+
+def error(
+    commit: str | None = None,
+    kind: type[RetrievalError] = DataError,
+    *,
+    offline: bool = False,
+    allow_unpinned: bool = False,
+) -> str:
+    with pytest.raises(kind) as caught:
+        load(commit, offline=offline, allow_unpinned=allow_unpinned)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_offline_cold_then_warm(hub: DataHub) -> None:
+    assert error(offline=True) == (
+        f"dataset owner/rows@{hub.commit}: it is not in the local cache, and --retrieval-offline forbids the network: "
+        + COLD
+    )
+    assert hub.asked == []
+    online = load()
+    hub.asked.clear()
+    assert load(offline=True) == online
+    assert hub.asked == []
+
+
+def test_offline_with_half_of_it(hub: DataHub) -> None:
+    """A transfer that broke leaves a cache that lacks a file: never taken for the whole, and completed online."""
+    hub.broken = {SECOND}
+    assert "could not be downloaded" in error()
+    assert "in the local cache, and --retrieval-offline forbids the network" in error(offline=True)
+    hub.broken = set()
+    assert len(load().clips) == 5
+
+
+@pytest.mark.parametrize(("offline", "why"), [(True, "--retrieval-offline forbids"), (False, "the network or the hub")])
+def test_a_cache_that_lacks_a_shard(offline: bool, why: str, tmp_path: Path) -> None:
+    """Older clients hand out what they have; the names tell how many files there are."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / SECOND).touch()
+    with pytest.raises(
+        DataError, match=rf"set: 1 of the 2 files data/test-\*.parquet are in the local cache, and {why}"
+    ):
+        download._parts(tmp_path, ["data/test-*.parquet"], "set", offline=offline)
+
+
+def test_offline_with_another_split_only(hub: DataHub) -> None:
+    hub.files = {"README.md": b"", "data/train-0.parquet": b""}
+    assert "has no file data/test-*.parquet: it is not laid out as expected" in error()
+    from huggingface_hub import snapshot_download
+
+    snapshot_download("owner/rows", repo_type="dataset", revision=hub.commit, allow_patterns=["data/train*"])
+    assert "no file data/test-*.parquet is in the local cache" in error(offline=True)
+
+
+def test_a_broken_transfer_is_resumed_where_it_broke(hub: DataHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 256)
+    hub.cut = {SECOND}
+    assert load().captions[-1].text == "twice"
+    half = len(hub.files[SECOND]) // 2
+    begins = [start for path, start in hub.asked if path.endswith(SECOND) and start]
+    assert len(begins) == 1
+    assert half - 256 <= begins[0] <= half
+
+
+def test_an_unreachable_hub_serves_what_is_cached(hub: DataHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    online = load()
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    assert load() == online
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nonexistent/cache")
+    assert "the hub was not reached and it is not in the local cache" in error()
+
+
+def test_wrong_bytes_are_refused_before_they_are_opened(hub: DataHub, pins: dict[str, Pin]) -> None:
+    expected = digests(files())[SECOND]
+    pins["owner/rows"] = Pin(hub.commit, files={FIRST: None, SECOND: expected, "data/train-0.parquet": "0" * 64})
+    load()
+    hub.commit = OTHER
+    hub.files[SECOND] = b"no parquet at all, which only the hash may notice"
+    pins["owner/rows"] = Pin(OTHER, files={FIRST: None, SECOND: expected})
+    for offline in (False, True):
+        text = error(kind=PinError, offline=offline)
+        assert f"sha256 of {SECOND} is {digests(hub.files)[SECOND]}, PINS.json expects {expected}" in text
+
+
+def test_a_file_that_the_pin_does_not_name(hub: DataHub, pins: dict[str, Pin]) -> None:
+    pins["owner/rows"] = Pin(hub.commit, files={FIRST: digests(hub.files)[FIRST]})
+    assert f"{SECOND} is not among the files PINS.json names" in error(kind=PinError)
+
+
+@pytest.mark.parametrize(
+    ("pin", "commit", "allow", "expected"),
+    [
+        (None, None, True, "dataset owner/rows is not pinned: pin it with: python -m pytest_audioretrieval pins add"),
+        (Pin(None, note="begins 4d18"), None, True, "dataset owner/rows is not pinned (begins 4d18): pin it with"),
+        (Pin(None), OTHER, False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
+        (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}: pass --retrieval-allow-unpinned"),
+    ],
+)
+def test_an_unpinned_commit_is_refused_before_anything_is_asked(
+    pin: Pin | None, commit: str | None, allow: bool, expected: str, pins: dict[str, Pin], hub: DataHub
+) -> None:
+    del pins["owner/rows"]
+    if pin is not None:
+        pins["owner/rows"] = pin
+    assert expected in error(commit, PinError, allow_unpinned=allow)
+    assert hub.asked == []
+
+
+def test_an_unpinned_commit_is_read_when_allowed(hub: DataHub, pins: dict[str, Pin]) -> None:
+    """What is pinned of another commit says nothing of this one."""
+    pins["owner/rows"] = Pin("a" * 40, files={FIRST: "0" * 64}, fingerprint="0" * 64)
+    assert load(hub.commit, allow_unpinned=True).revision == hub.commit
+
+
+def test_a_commit_that_the_hub_does_not_have() -> None:
+    text = error(OTHER, allow_unpinned=True)
+    assert text.startswith(f"dataset owner/rows@{OTHER} could not be downloaded: 404")
+    assert text.endswith("check the id, the commit and your access")

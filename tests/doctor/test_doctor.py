@@ -1,0 +1,182 @@
+"""``doctor`` on a user's project, in a process of its own; with a hub see ``tests/hub``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_audioretrieval.doctor import checks
+from pytest_audioretrieval.doctor.asked import Row
+from tests.plugin.toys import Project, write_clips
+
+#: Ends by saying whether torch was imported.
+PROBE = """
+import sys
+from pytest_audioretrieval.__main__ import main
+code = main(["doctor", *sys.argv[1:]])
+print("TORCH", "torch" in sys.modules)
+raise SystemExit(code)
+"""
+
+Report = dict[tuple[str, str], tuple[str, str]]
+
+
+class Told:
+    """What one run of it said: (what, name) -> (state, found), and (what, name) -> what is next."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code, self.error = done.returncode, done.stderr.strip()
+        lines = done.stdout.splitlines()
+        self.torch = "TORCH True" in lines
+        self.last = lines[-2] if len(lines) > 1 else ""
+        cells = [re.split(r"  +", line, maxsplit=3) for line in lines if re.search(r"  (ok|missing)  ", line)]
+        self.rows: Report = {(what, name): (state, found) for what, name, state, found in cells}
+        told = (line.removeprefix("next, ").partition(": ") for line in lines if line.startswith("next, "))
+        self.next = {tuple(who.split(" ", 1)): then for who, _, then in told}
+
+
+def doctor(project: Project, *arguments: str) -> Told:
+    return Told(
+        subprocess.run(
+            [sys.executable, "-c", PROBE, *arguments], cwd=project.path, capture_output=True, text=True, timeout=60
+        )
+    )
+
+
+def test_all_is_there_and_nothing_is_loaded(project: Project) -> None:
+    project.record()
+    told = doctor(project)
+    assert (told.code, told.error, told.next, told.last) == (0, "", {}, "nothing is missing")
+    assert {key: state for key, (state, _) in told.rows.items()} == {
+        ("model", "toy:Toy"): "ok",
+        ("dataset", "toys"): "ok",
+        ("baseline", "toy:Toy on toys t2a"): "ok",
+        ("packages", "required"): "ok",
+        ("device", "auto"): "ok",
+        ("cache", "vectors"): "ok",
+    }
+    assert told.rows["dataset", "toys"][1].startswith("40 clips, 80 captions; folder ")
+    assert told.rows["baseline", "toy:Toy on toys t2a"][1] == "baselines/toys/t2a/toy%3AToy.json"
+    assert re.search(r"torch \d+\.\d+", told.rows["packages", "required"][1])
+    assert not told.torch
+    assert not any("load" in line for line in project.logged()[-1:])
+
+
+def test_a_built_in_model_and_dataset_are_all_there(project: Project) -> None:
+    told = doctor(project, "--model", "builtin/tiny-clap-fused", "--retrieval-suite", "captions", "-n", "2",
+                  "--retrieval-dataset", "sounds-single", "--retrieval-record", "new")  # fmt: skip
+    assert (told.code, told.next) == (0, {}), told.rows
+    assert told.rows["model", "builtin/tiny-clap-fused"] == ("ok", "5 of 5 files are as pinned")
+    assert told.rows["dataset", "sounds-single"] == ("ok", "73 clips, 292 captions; revision 2026-11-2")
+    assert told.rows["baseline", "builtin/tiny-clap-fused on sounds-single t2a"] == ("ok", "written by this run")
+    assert not told.torch
+
+
+def test_every_part_of_a_fusion_is_looked_at(project: Project) -> None:
+    told = doctor(project, "--model", "fusion:avg-z(builtin/tiny-clap-fused,nosuch/thing)", "test_toys.py")
+    assert told.rows["model", "builtin/tiny-clap-fused"][0] == "ok"
+    assert told.rows["model", "nosuch/thing"] == ("missing", "nosuch/thing is not pinned")
+    assert told.next["model", "nosuch/thing"].startswith("name a commit, nosuch/thing@<40 hex digits>")
+
+
+def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) -> None:
+    broken = write_clips(tmp_path / "broken", name="broken", clips=3)
+    (broken / "clips/02.wav").unlink()
+    told = doctor(project, "--model", "nosuch:Toy", "--retrieval-dataset", str(broken), "test_toys.py")
+    assert told.code == 1
+    assert told.last == "3 of 6 missing"
+    assert told.rows["model", "nosuch:Toy"] == (
+        "missing", "no backend is registered as 'nosuch', and there is no module 'nosuch'",
+    )  # fmt: skip
+    assert told.next["model", "nosuch:Toy"] == "install what has 'nosuch', or mend the name"
+    state, found = told.rows["dataset", "broken"]
+    assert (state, "captions.jsonl:2" in found) == ("missing", True)
+    state, found = told.rows["baseline", "nosuch:Toy on broken t2a"]
+    assert (state, found) == ("missing", "no baseline of nosuch:Toy on broken t2a in baselines")
+    assert told.next["baseline", "nosuch:Toy on broken t2a"] == (
+        f"pytest --model nosuch:Toy --retrieval-dataset {broken} test_toys.py --retrieval-record new"
+    )
+
+
+def test_a_stored_run_that_is_damaged_or_of_another_protocol(project: Project) -> None:
+    project.record()
+    told = doctor(project, "--retrieval-protocol", "full-clip")
+    assert told.rows["baseline", "toy:Toy on toys t2a"] == (
+        "missing", "baselines/toys/t2a/toy%3AToy.json is of another protocol (short-clip)",
+    )  # fmt: skip
+    assert told.next["baseline", "toy:Toy on toys t2a"].startswith("--retrieval-protocol short-clip, or ")
+    (project.path / "baselines/toys/t2a/toy%3AToy.json").write_text("{")
+    assert doctor(project).rows["baseline", "toy:Toy on toys t2a"][0] == "missing"
+
+
+def test_a_claim_against_chance_needs_no_stored_run(project: Project) -> None:
+    project.claim("above_chance(metrics.hit_rate(1))")
+    told = doctor(project)
+    assert (told.code, [key for key in told.rows if key[0] == "baseline"]) == (0, [])
+
+
+def test_tests_that_cannot_be_collected_or_name_no_model(project: Project) -> None:
+    project.pytester.makepyfile(test_broken="import nosuch_module")
+    told = doctor(project)
+    assert told.rows["tests", "test_broken.py"][0] == "missing"
+    assert "No module named 'nosuch_module'" in told.rows["tests", "test_broken.py"][1]
+    assert told.next["tests", "test_broken.py"] == "pytest --collect-only test_broken.py shows all of it"
+    # An empty value in the ini file is none.
+    told = doctor(project, "-o", "retrieval_model=", "test_toys.py")
+    assert (told.code, told.last) == (1, "3 of 3 missing")
+    assert set(told.next.values()) == {"add --model SPEC, or ini retrieval_model"}
+
+
+def test_a_device_that_is_asked_for_is_looked_at_by_torch(project: Project) -> None:
+    told = doctor(project, "--retrieval-device", "cuda:63")
+    assert told.rows["device", "cuda:63"][0] == "missing"
+    assert told.next["device", "cuda:63"] == "use cpu, or fix the driver"
+    assert told.torch
+
+
+def test_a_cache_that_cannot_be_written(project: Project) -> None:
+    (project.path / "file").touch()
+    told = doctor(project, "--retrieval-cache", "file/cache")
+    assert told.next["cache", "vectors"] == "--retrieval-cache DIR that can be written"
+    assert doctor(project, "--retrieval-no-cache").rows["cache", "vectors"][1].startswith("none is kept")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ["--model", "a/b@main"],
+            "pytest does not start with these arguments: model 'a/b@main': revision 'main' is no",
+        ),
+        (["nosuch.py"], "pytest does not start with these arguments: file or directory not found: nosuch.py"),
+        (["--nosuch"], "pytest does not start with these arguments: "),
+        (
+            ["test_plain.py"],
+            "this command line asks for no retrieval test: add --model SPEC, or the path of such tests",
+        ),
+    ],
+)
+def test_what_is_no_question(arguments: list[str], expected: str, project: Project) -> None:
+    project.pytester.makepyfile(test_plain="def test_plain(): pass")
+    told = doctor(project, *arguments)
+    assert told.code == 2
+    assert told.error.startswith(f"python -m pytest_audioretrieval: {expected}")
+    assert "\n" not in told.error
+
+
+def test_help(project: Project) -> None:
+    assert doctor(project, "--help").code == 0
+
+
+def test_packages_are_held_against_what_this_one_requires() -> None:
+    assert checks._package("numpy", ">=1.26").next == ""
+    assert checks._package("numpy", ">=1000") == Row(
+        "package", "numpy", checks._package("numpy").found, "pip install 'numpy>=1000'"
+    )
+    assert checks._package("nosuch-package", ">=2") == Row(
+        "package", "nosuch-package", "not installed", "pip install 'nosuch-package>=2'"
+    )
