@@ -22,13 +22,13 @@ def ids(result: pytest.RunResult) -> list[str]:
 
 
 def test_ids_read_as_metric_model_dataset_direction(project: Project) -> None:
-    folder = write_clips(project.path / "some-folder", name="clotho", clips=3)
+    folder = write_clips(project.path / "some-folder", name="traffic", clips=3)
     project.ini(clips=folder)
     listed = ids(project.run("--collect-only", "-q", "--model", "laion/clap-htsat-fused", "test_toys.py"))
     assert listed == [
-        "test_toys.py::test_not_inferior[R@1-laion/clap-htsat-fused-clotho-t2a]",
-        "test_toys.py::test_not_inferior[R@5-laion/clap-htsat-fused-clotho-t2a]",
-        "test_toys.py::test_not_inferior[R@10-laion/clap-htsat-fused-clotho-t2a]",
+        "test_toys.py::test_not_inferior[R@1-laion/clap-htsat-fused-traffic-t2a]",
+        "test_toys.py::test_not_inferior[R@5-laion/clap-htsat-fused-traffic-t2a]",
+        "test_toys.py::test_not_inferior[R@10-laion/clap-htsat-fused-traffic-t2a]",
     ]
 
 
