@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def render(findings: list[Finding]) -> str:
-    """A table of all findings; under it, the queries that lost most of each claim that failed."""
+    """A table of all findings; under it, what chance would do, and the queries that lost most of claims that failed."""
     lines = ["## Retrieval", "", _row(HEADINGS), "|" + " --- |" * len(HEADINGS)]
     lines += [_row(cells(finding)) for finding in findings]
     if any(verdict(f).endswith("*") for f in findings):
@@ -34,12 +34,24 @@ def render(findings: list[Finding]) -> str:
     for title, group in groupby(findings, key=heading):
         lines += _forms(title, next(group).forms)
     for finding in findings:
-        if finding.losers:
-            lines += ["", f"### {_escape(finding.metric)} of {_escape(heading(finding))}", ""]
-            lines += [f"Why: {_escape(': '.join(finding.causes))}.", ""] if finding.causes else []
-            lines += [_row(("query", "rank before", "rank now", "first now")), "| --- | --- | --- | --- |"]
-            lines += [_row((q.shown, str(q.before), str(q.after), q.first)) for q in finding.losers]
+        if finding.losers or finding.chance:
+            lines += ["", f"### {_escape(finding.metric)} of {_escape(heading(finding))}", "", *_details(finding)]
     return "\n".join(lines) + "\n\n"
+
+
+def _details(finding: Finding) -> list[str]:
+    """What chance would do; why queries fell, and which fell most."""
+    lines = [f"- {_escape(line)}" for line in finding.chance]
+    lines += [f"Why: {_escape(': '.join(finding.causes))}.", ""] if finding.causes else []
+    if finding.losers:
+        # Some data tell what should have ranked first, and which constraint the first breaks.
+        more = ("should have", "breaks") if any(query.right for query in finding.losers) else ()
+        headings = ("query", "rank before", "rank now", "first now", *more)
+        lines += [_row(headings), "|" + " --- |" * len(headings)]
+        for query in finding.losers:
+            told = (query.right, query.why) if more else ()
+            lines.append(_row((query.shown, str(query.before), str(query.after), query.first, *told)))
+    return lines
 
 
 def _forms(title: str, rows: list[FormRow]) -> list[str]:
