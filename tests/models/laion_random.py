@@ -1,6 +1,8 @@
-"""Run by the Python of laion_clap's environment: write a random checkpoint as the package's training saves one.
+"""Run by the Python of laion_clap's environment: write random checkpoints as the package's training saves them.
 
-    python laion_random.py FOLDER_OF_THE_WORKER CHECKPOINT.pt fused|unfused
+    python laion_random.py FOLDER_OF_THE_WORKER FOLDER
+
+writes ``fused.pt`` and ``unfused.pt``.
 
 RoBERTa is small, all else is of the package's size. Around the weights lies what its own checkpoints have and readers
 have stumbled over: the prefix ``module.``, ``position_ids`` (fault 72), numbers as numpy pickles them (fault 73).
@@ -9,6 +11,7 @@ have stumbled over: the prefix ``module.``, ``position_ids`` (fault 72), numbers
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,13 +21,18 @@ LAYERS, HIDDEN, INNER, POSITIONS, VOCABULARY = 2, 768, 1024, 514, 100
 FIXED = ("spectrogram_extractor", "logmel_extractor", "attn_mask")
 
 
-def main(worker: str, path: str, kind: str) -> None:
+def main(worker: str, folder: str) -> None:
     sys.path.insert(0, worker)
     import laion_clap
     import worker_laion
 
-    with worker_laion._untrained_roberta(sizes(), path):
-        module = laion_clap.CLAP_Module(enable_fusion=kind == "fused", device="cpu")
+    for kind in ("fused", "unfused"):
+        with worker_laion._untrained_roberta(sizes(), kind):
+            module = laion_clap.CLAP_Module(enable_fusion=kind == "fused", device="cpu")
+        save(module, f"{folder}/{kind}.pt")
+
+
+def save(module: Any, path: str) -> None:
     draw = torch.Generator().manual_seed(0)
     state = {name: drawn(name, tensor, draw) for name, tensor in module.model.state_dict().items()}
     state["text_branch.embeddings.position_ids"] = torch.arange(POSITIONS)[None]

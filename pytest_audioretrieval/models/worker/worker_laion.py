@@ -32,8 +32,12 @@ LIBRARIES = (
 )  # fmt: skip
 #: Repositories whose tokenizers laion_clap loads when it is imported (fault 80); it reads texts by the first.
 REPOSITORIES = ("roberta-base", "bert-base-uncased", "facebook/bart-base")
-VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt")
-TOKENIZER_FILES = (*VOCABULARIES, "added_tokens.json", "merges.txt", "special_tokens_map.json", "tokenizer_config.json")
+TOKENIZER_FILES = (
+    "added_tokens.json", "merges.txt", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",
+    "vocab.json", "vocab.txt",
+)  # fmt: skip
+#: Files of which one set is enough.
+VOCABULARIES = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"vocab.txt"})
 #: Tokens of a text that laion_clap reads (fault 45), and special ones among them.
 TEXT_LIMIT, SPECIAL = 77, 2
 #: Channels behind the audio encoder's first layer -> how laion_clap calls the encoder.
@@ -170,17 +174,24 @@ def _fused(state: State) -> bool:
 
 
 def _imported() -> Any:
-    try:
-        import laion_clap
-    except Exception as error:
-        missing = [name for name in REPOSITORIES if not set(VOCABULARIES) & set(_cached(name))]
-        if not missing:
-            raise
-        raise ValueError(
-            f"laion_clap loads tokenizers when it is imported, and the hub's cache lacks {', '.join(missing)} "
-            f"({one_line(error)}): fetch each once, with a network, by AutoTokenizer.from_pretrained"
-        ) from None
-    return laion_clap
+    """The package; without its vocabulary it would read texts as unknown tokens alone, and say nothing."""
+    missing = [name for name in REPOSITORIES if not _readable(set(_cached(name)))]
+    if REPOSITORIES[0] not in missing:
+        try:
+            import laion_clap
+
+            return laion_clap
+        except Exception:  # by transformers' version, tokenizers that it does not use have to be there too
+            if not missing:
+                raise
+    raise ValueError(
+        f"laion_clap loads tokenizers when it is imported, and the hub's cache lacks {', '.join(missing)}: "
+        "fetch each once, with a network, by transformers.AutoTokenizer.from_pretrained"
+    )
+
+
+def _readable(files: set[str]) -> bool:
+    return any(needed <= files for needed in VOCABULARIES)
 
 
 @contextmanager
