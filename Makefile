@@ -1,11 +1,12 @@
-# make gate | test | lint | calibrate | bench: each sets up .venv by itself; a second run reinstalls nothing.
+# make gate | test | lint | calibrate | bench | laion: each sets up .venv by itself; a second run reinstalls nothing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+LAION := .venv-laion
 
-.PHONY: gate test lint calibrate bench
+.PHONY: gate test lint calibrate bench laion
 
 gate: $(STAMP)
 	$(BIN)/pytest --model builtin/tiny-clap-fused
@@ -23,6 +24,14 @@ calibrate: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# laion_clap beside numpy 1: an environment of its own, of 7.6 GB where PyPI's torch brings CUDA along.
+laion: $(LAION)/installed
+
+$(LAION)/installed: constraints-laion.txt
+	$(PYTHON) -m venv $(LAION)
+	$(LAION)/bin/python -m pip install --quiet --constraint $< torch torchaudio torchvision laion-clap
+	touch $@
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

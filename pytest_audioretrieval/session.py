@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ DEFAULT_DATASETS = ("sounds",)
 #: Options without which the next command would not ask for the same.
 KEPT = (
     "suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned",
-    "confidence", "resamples", "seed", "on-inconclusive",
+    "confidence", "resamples", "seed", "on-inconclusive", "laion-python",
 )  # fmt: skip
 
 
@@ -88,6 +89,10 @@ class RetrievalSession:
         self._embedders: dict[str, Embedder | Fused] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
         self._check()
+        if self.settings["laion-python"]:
+            # Backends are called with a name and a device alone, here as in xdist's workers and without pytest.
+            python = self.settings.base("laion-python") / Path(self.settings["laion-python"]).expanduser()
+            os.environ[settings.LAION_PYTHON] = str(python)
         self._at_start = self._stamps()
 
     def _check(self) -> None:

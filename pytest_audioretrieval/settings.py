@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pytest
 
 DEFAULT_MODEL = "builtin/tiny-clap-fused"
+#: Environment variable behind ``--retrieval-laion-python``.
+LAION_PYTHON = "RETRIEVAL_LAION_PYTHON"
 
 
 class Option(NamedTuple):
@@ -157,6 +159,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("confidence", "one-sided confidence of every bound", default=0.95, parse=_confidence, metavar="P"),
     Option("resamples", "bootstrap resamples of the clusters", default=10_000, parse=_resamples, metavar="N"),
     Option("seed", "of the bootstrap", default=SEED, parse=_seed, metavar="N"),
+    Option(
+        "laion-python",
+        "Python of the environment that has laion_clap, for --model laion_clap:CHECKPOINT.pt; default: environment "
+        "variable RETRIEVAL_LAION_PYTHON, else .venv-laion/bin/python, which `make laion` builds",
+        metavar="PATH",
+    ),
     Option("json", "write every finding as JSON", metavar="PATH"),
     Option("markdown", "write the summary as Markdown; also appended to $GITHUB_STEP_SUMMARY", metavar="PATH"),
 )

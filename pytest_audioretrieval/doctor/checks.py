@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
 from pytest_audioretrieval.pins import Pin, project_pins
+from pytest_audioretrieval.settings import LAION_PYTHON
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession, Target
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 PINS_ADD = "python -m pytest_audioretrieval pins add"
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
-#: Of the backend ``laion_clap``: its Python, by an environment variable or where ``make laion`` puts it.
-LAION, LAION_PYTHON, LAION_DEFAULT = "laion_clap", "RETRIEVAL_LAION_PYTHON", ".venv-laion/bin/python"
+LAION = "laion_clap"
 MEGABYTE = 10**6
 
 
@@ -95,7 +96,7 @@ def _code(model: ModelSpec) -> Iterator[Row]:
     if backend in NEEDED:
         yield _package(NEEDED[backend])
     if backend == LAION:
-        python = Path(os.environ.get(LAION_PYTHON, LAION_DEFAULT))
+        python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
         then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
         yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
         then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapModel
 
-from pytest_audioretrieval.audio.decode import MAX_AMPLITUDE
-from pytest_audioretrieval.errors import AudioError, ModelError, one_line
+from pytest_audioretrieval.errors import ModelError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
+from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.protocol import Protocol
 
 #: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
@@ -57,12 +56,7 @@ class Clap:
             AudioError: a window that is no finite float32 array [n] of this model's rate and length.
             ModelError: the front-end or the model returned another shape than it should.
         """
-        if protocol.sample_rate != self._extractor.sampling_rate:
-            raise ModelError(
-                f"the protocol feeds {protocol.sample_rate} Hz, this model hears {self._extractor.sampling_rate} Hz: "
-                "set the protocol's sample_rate"
-            )
-        _check_windows(windows, self._log_mel.longest, protocol)
+        check_windows(windows, protocol, sample_rate=self._extractor.sampling_rate, longest=self._log_mel.longest)
         with float32_inference():
             features, longer = self._drawn(windows, protocol) if protocol.drawn else self._log_mel(windows, self.device)
             output = self.model.get_audio_features(
@@ -110,12 +104,7 @@ class Clap:
 
     def token_limit(self, protocol: Protocol) -> int:
         """How many tokens of a text are read, special ones included; too few for a text is a ``ModelError``."""
-        limit, special = min(protocol.max_text_tokens, self.text_limit), self.tokenizer.num_special_tokens_to_add()
-        if limit <= special:
-            raise ModelError(
-                f"texts are cut to {limit} tokens, of which {special} are special: raise the protocol's max_text_tokens"
-            )
-        return limit
+        return token_limit(protocol, self.text_limit, self.tokenizer.num_special_tokens_to_add())
 
 
 def _load(folder: Path) -> tuple[Any, Any, Any]:
@@ -160,27 +149,3 @@ def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> N
             f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}: "
             "save model and processor together"
         )
-
-
-def _check_windows(windows: Sequence[Vectors], longest: int, protocol: Protocol) -> None:
-    for position, window in enumerate(windows):
-        if not isinstance(window, np.ndarray) or window.dtype != np.float32 or window.ndim != 1 or not window.size:
-            raise AudioError(
-                f"window {position}: expected a float32 array [n] that is not empty, found {_shape(window)}"
-            )
-        if not np.isfinite(window).all():
-            raise AudioError(f"window {position}: holds samples that are not finite: decode the clip again")
-        peak = float(np.abs(window).max())
-        if peak > MAX_AMPLITUDE:
-            raise AudioError(
-                f"window {position}: an amplitude of {peak:g}, expected floats in +-1: divide integers by 32768"
-            )
-        if protocol.window in ("first", "tiles") and window.size > longest:
-            raise AudioError(
-                f"window {position}: {window.size} samples, the model reads {longest}: shorten the protocol's window"
-            )
-
-
-def _shape(window: object) -> str:
-    shape, dtype = getattr(window, "shape", None), getattr(window, "dtype", None)
-    return f"{type(window).__name__} {dtype} {tuple(shape) if shape is not None else ''}".strip()

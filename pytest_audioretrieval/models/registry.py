@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
 #: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
 #: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
-#: without the device, states the weights.
+#: without the device, states the weights; where it has a parameter ``allow_unpinned`` it gets what the user said.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary.
@@ -45,7 +45,7 @@ def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path
         pins: a project's own PINS.json, where there is one.
     """
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, _stated(spec))
+        return ModelIdentity(spec.id, None, _stated(spec, allow_unpinned))
     known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
@@ -120,12 +120,16 @@ def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
     return _backend(backends()[backend]), [name]
 
 
-def _stated(spec: ModelSpec) -> str:
+def _stated(spec: ModelSpec, allow_unpinned: bool) -> str:
     factory, arguments = _factory(spec)
     state = getattr(factory, "weights_sha256", None)
     if state is None:
         return ""
-    found = state(*arguments) if callable(state) else state
+    if callable(state):
+        takes = "allow_unpinned" in inspect.signature(state).parameters
+        found = state(*arguments, **({"allow_unpinned": allow_unpinned} if takes else {}))
+    else:
+        found = state
     if not (callable(state) and isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found)):
         raise ModelError(
             f"model {spec.text!r} states weights_sha256 {found!r}: expected a function that returns 64 hex digits, "

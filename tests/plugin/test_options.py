@@ -44,6 +44,7 @@ TABLE = [
     Row("confidence", 0.95, "0.9", 0.9, ["0.99"], 0.99),
     Row("resamples", 10_000, "500", 500, ["2000"], 2000),
     Row("seed", 20261028, "1", 1, ["0"], 0),
+    Row("laion-python", None, "one/python", "one/python", ["two/python"], "two/python"),
     Row("json", None, "a.json", "a.json", ["b.json"], "b.json"),
     Row("markdown", None, "a.md", "a.md", ["b.md"], "b.md"),
 ]

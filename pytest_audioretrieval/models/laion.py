@@ -1,0 +1,124 @@
+"""``laion_clap:CHECKPOINT.pt``: the package itself, as a control, in an environment of its own (fault 82)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.models.inputs import check_windows, token_limit
+from pytest_audioretrieval.models.worker.client import Worker
+from pytest_audioretrieval.pins import project_pins, sha256_of, verify
+from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.settings import LAION_PYTHON
+
+#: What ``make laion`` builds.
+DEFAULT = ".venv-laion/bin/python"
+REMEDY = f"build it with `make laion`, or name its Python with ini retrieval_laion_python or {LAION_PYTHON}"
+SCRIPT = Path(__file__).parent / "worker/worker_laion.py"
+#: Of every checkpoint of the package: Hz, and samples of a window.
+SAMPLE_RATE, LONGEST = 48_000, 480_000
+
+
+class LaionClap:
+    """A ``Retriever`` whose vectors laion_clap makes.
+
+    The protocol decides what the package has built in: sounds are not quantised again (``quantize_int16``), texts are
+    cut at ``max_text_tokens``, or at the package's 77 where that is less. Whether a clip is longer than a window is
+    told by its length alone, so that ``is_longer`` changes nothing; clips longer than that reach it under
+    ``window="processor"`` only, and its draws are then seeded anew for each batch.
+
+    Args:
+        name: path of the checkpoint.
+        device: auto, cpu, cuda[:N] or mps.
+
+    Attributes:
+        fused: as its tensors say.
+        versions: of the libraries in the other environment.
+
+    Raises:
+        ModelError: no such environment, or no such checkpoint; see ``models.worker.client`` too.
+    """
+
+    def __init__(self, name: str, *, device: str) -> None:
+        path = _checkpoint(name)
+        self._worker = _start()
+        self.versions: dict[str, str] = self._worker.hello["versions"]
+        told, _ = self._worker.ask("load", path=str(path), device=device)
+        self.device: str = told["device"]
+        self.fused: bool = told["fused"]
+        self.text_limit: int = told["text_limit"]
+        self._special: int = told["special"]
+
+    @staticmethod
+    def weights_sha256(name: str, *, allow_unpinned: bool = False) -> str:
+        """Digest over the checkpoint, the tokenizer and the libraries that read them.
+
+        The checkpoint is a pickle, hashed here before anything opens it.
+
+        Raises:
+            PinError: PINS.json has no hash of a file of this name, or another one.
+        """
+        path = _checkpoint(name)
+        digest = sha256_of(path)
+        _admit(path, digest, allow_unpinned)
+        worker = _start()
+        worker.close()
+        return hashlib.sha256(json.dumps([digest, worker.hello], sort_keys=True).encode()).hexdigest()
+
+    def embed_audio(self, windows: Sequence[npt.NDArray[np.float32]], protocol: Protocol) -> npt.NDArray[np.float32]:
+        """See ``Retriever``."""
+        check_windows(windows, protocol, sample_rate=SAMPLE_RATE, longest=LONGEST)
+        _, (vectors,) = self._worker.ask("audio", windows, seed=protocol.seed)
+        return vectors
+
+    def embed_text(self, texts: Sequence[str], protocol: Protocol) -> npt.NDArray[np.float32]:
+        """See ``Retriever``."""
+        _, (vectors,) = self._worker.ask("text", texts=list(texts), limit=self._limit(protocol))
+        return vectors
+
+    def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
+        """See ``Retriever``."""
+        told, _ = self._worker.ask("count", texts=list(texts), limit=self._limit(protocol))
+        return int(told["count"])
+
+    def close(self) -> None:
+        """End the worker process now instead of with this object."""
+        self._worker.close()
+
+    def _limit(self, protocol: Protocol) -> int:
+        return token_limit(protocol, self.text_limit, self._special)
+
+
+def _checkpoint(name: str) -> Path:
+    path = Path(name).expanduser().resolve()
+    if not path.is_file():
+        raise ModelError(f"laion_clap:{name}: there is no such file: give the path of a checkpoint (.pt)")
+    return path
+
+
+def _admit(path: Path, digest: str, allow_unpinned: bool) -> None:
+    pin = project_pins().model(f"laion_clap:{path.name}")
+    if pin is not None and pin.files.get(path.name):
+        verify({path.name: digest}, pin, f"laion_clap:{path.name}")
+    elif not allow_unpinned:
+        raise PinError(
+            f"laion_clap:{path.name} is a pickle that PINS.json does not pin (sha256 {digest}): compare the hash with "
+            "its publisher's and pass --retrieval-allow-unpinned"
+        )
+
+
+def _start() -> Worker:
+    # Not resolved: a virtual environment's Python is a link to one that knows nothing of it.
+    python = Path(os.environ.get(LAION_PYTHON) or DEFAULT).expanduser().absolute()
+    worker = Worker("laion_clap", python, SCRIPT, remedy=REMEDY)
+    if worker.hello["versions"]["laion_clap"] is None:
+        worker.close()
+        raise ModelError(f"laion_clap: {python} has no package laion_clap: {REMEDY}")
+    return worker
