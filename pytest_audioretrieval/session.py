@@ -283,7 +283,7 @@ class RetrievalSession:
             if option.name in self.settings.explicit and option.name in kept:
                 value = self.settings[option.name]
                 values = value if option.repeatable else [value]
-                words += [option.switch] if option.flag else [word for v in values for word in (option.switch, v)]
+                words += [option.switch] if option.flag else [word for v in values for word in (option.switch, str(v))]
         return shlex.join([*words, *self._paths(), *more])
 
     def _paths(self) -> list[str]:

@@ -104,13 +104,12 @@ def _content(choice: Choice, clips: dict[str, Clip]) -> list[tuple[str, str]]:
 
 def _shown(dataset: Dataset, well: npt.NDArray[np.bool_]) -> Shown:
     """A clip and the text chosen for it, or a text and the clip chosen for it."""
-    query, first, right, broken = [], [], [], []
+    query, first, right, broken, explain = [], [], [], [], dataset.explain
     for choice, chose_right in zip(dataset.choices, well, strict=True):
         chosen = choice.right if chose_right else choice.wrong
         between_clips = choice.right.clip != choice.wrong.clip
         query.append(choice.right.text if between_clips else choice.right.clip)
         first.append(chosen.clip if between_clips else chosen.text)
         right.append(choice.right.clip if between_clips else choice.right.text)
-        told = between_clips and dataset.explain is not None
-        broken.append(dataset.explain(choice.id, chosen.clip) if told and dataset.explain else ())
-    return Shown(query, first, right, broken)
+        broken.append(explain(choice.id, chosen.clip) if explain and between_clips else ())
+    return Shown(query, first, right, broken if explain else ())

@@ -193,6 +193,7 @@ def test_a_model_that_errs_in_one_property_fails_in_that_alone(recorded: Project
     assert len(shown) == 3 + 5 * len(texts)
     assert screen.count("first now: the ") == len(shown)
     assert screen.count("should have: the ") == 3
+    assert "why: " not in screen  # nothing tells what a caption breaks
 
 
 def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project) -> None:

@@ -160,7 +160,7 @@ def _check_examples(finding: dict[str, Any], corpus: Path) -> None:
 def test_the_screen_names_the_constraint_and_where_to_listen(recorded: Project, corpus: Path) -> None:
     recorded.monkeypatch.setenv("HARMED", "negation")
     wanted = "suites/reasoning.py::test_found[negation-R@1-told:Told-tones-t2a]"
-    result = recorded.run("--model", "told:Told", wanted)
+    result = recorded.run("--model", "told:Told", "--retrieval-resamples", "900", wanted)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -168,6 +168,7 @@ def test_the_screen_names_the_constraint_and_where_to_listen(recorded: Project, 
             "why: negation breaks",
             "     of the 3 queries that lost, what ranks first now breaks negation in 3",
             "queries that lost most (rank before -> now):",
+            "*pytest --model told:Told --retrieval-resamples 900 *",
         ]
     )
     screen = "\n".join(result.outlines)
