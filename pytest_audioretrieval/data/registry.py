@@ -91,7 +91,7 @@ LAYOUTS = {"captions": _captions, "masb": _masb, "reasonaudio": _reasonaudio}
 
 
 def source(text: str, base: Path) -> Source:
-    """The dataset that ``text`` names: a built-in name, or a folder relative to ``base``.
+    """The dataset that ``text`` names: a built-in name, a task of mteb, or a folder relative to ``base``.
 
     Raises:
         SpecError: neither; shows the nearest name.
@@ -99,6 +99,10 @@ def source(text: str, base: Path) -> Source:
     """
     if text in NAMED:
         return NAMED[text]
+    if text.startswith("mteb:"):
+        from pytest_audioretrieval.data.mteb_task import load_task, name_of
+
+        return Source(name_of(text), lambda cache, track: load_task(text))
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import read_settings
@@ -110,5 +114,6 @@ def source(text: str, base: Path) -> Source:
         return Source(settings.name, lambda cache, track: read(folder, track), folder.resolve())
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
-        f"known are {', '.join(sorted(NAMED))}; a folder of your own holds dataset.toml and captions.jsonl"
+        f"known are {', '.join(sorted(NAMED))}; mteb:TASK is a task of mteb; a folder of your own holds dataset.toml "
+        "and captions.jsonl"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,11 @@ WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
 NESTED = ["*/*"]
 
 
-def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path, str]:
+def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, ignore: Sequence[str] = NESTED) -> tuple[Path, str]:
     """The folder of a hub model at its commit, downloaded where it is not cached, and the commit.
+
+    Args:
+        ignore: patterns of files that are left where they are.
 
     Raises:
         PinError: PINS.json does not pin the model, or at another commit than asked for.
@@ -30,7 +34,7 @@ def fetch(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> tuple[Path
 
     try:
         folder = snapshot_download(
-            spec.id, revision=commit, allow_patterns=WANTED, ignore_patterns=NESTED, local_files_only=offline
+            spec.id, revision=commit, allow_patterns=WANTED, ignore_patterns=list(ignore), local_files_only=offline
         )
     except LocalEntryNotFoundError:
         why = (
