@@ -45,21 +45,19 @@ def load_task(text: str) -> Dataset:
     """
     task, subset = _task(text)
     parts = _loaded(task, subset, text)
-    texts, sounds = (parts["queries"], parts["corpus"]) if task.metadata.category == "t2a" else (
-        parts["corpus"], parts["queries"]
-    )  # fmt: skip
+    asks_with_texts = task.metadata.category == "t2a"
+    texts, sounds = (parts[name] for name in (("queries", "corpus") if asks_with_texts else ("corpus", "queries")))
     clips = tuple(_clips(sounds, text))
     notes: Counter[str] = Counter()
     said = _texts(texts, text, notes)
-    right = _relevance(parts["relevant_docs"], task.metadata.category)
-    answers = _answers(said, right, [clip.id for clip in clips], text)
+    stated = _relevance(parts["relevant_docs"], task.metadata.category)
+    answers = _answers(said, stated, [clip.id for clip in clips], text)
     several = any(len(found) > 1 for found in answers.values())
-    captions: tuple[Caption, ...] = ()
-    queries: tuple[Query, ...] = ()
-    if {clip for found in answers.values() for clip in found} == {clip.id for clip in clips}:
-        captions = tuple(_captions(said, answers, notes))
-    else:
-        queries = tuple(Query(name, said[name], tuple(found), "all") for name, found in answers.items())
+    described = {clip for found in answers.values() for clip in found} == {clip.id for clip in clips}
+    captions = tuple(_captions(said, answers, notes)) if described else ()
+    queries = (
+        () if described else tuple(Query(name, said[name], tuple(right), "all") for name, right in answers.items())
+    )
     return Dataset(
         name=name_of(text),
         revision=task.metadata.dataset["revision"],
