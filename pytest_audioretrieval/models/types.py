@@ -42,7 +42,7 @@ class Retriever(Protocol):
 
     @property
     def text_limit(self) -> int:
-        """Tokens of a text it can read, special tokens included."""
+        """Tokens of a text it can read, special tokens included; 0 where nobody states it."""
         ...
 
     def embed_audio(self, windows: Sequence[npt.NDArray[np.float32]], protocol: Settings) -> npt.NDArray[np.float32]:

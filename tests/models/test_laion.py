@@ -18,7 +18,7 @@ from pytest_audioretrieval.models import laion, registry
 from pytest_audioretrieval.models.laion import LaionClap
 from pytest_audioretrieval.models.registry import describe
 from pytest_audioretrieval.models.types import is_retriever
-from pytest_audioretrieval.pins import Pin, Pins
+from pytest_audioretrieval.pins import Pin, Pins, load_pins
 from pytest_audioretrieval.protocol import Protocol, parse_custom
 from pytest_audioretrieval.settings import LAION_PYTHON
 from pytest_audioretrieval.spec import parse
@@ -77,7 +77,7 @@ def identity(path: Path, *, allow_unpinned: bool) -> str:
 
 def pinned(monkeypatch: pytest.MonkeyPatch, files: dict[str, str | None]) -> None:
     pins = Pins(models={"laion_clap:some-best.pt": Pin(None, files)}, datasets={})
-    monkeypatch.setattr(laion, "load_pins", lambda: pins)
+    monkeypatch.setattr(laion, "project_pins", lambda: pins)
 
 
 @pytest.mark.usefixtures("registered", "worker")
@@ -107,7 +107,7 @@ def test_a_pinned_one_has_to_have_its_bytes(checkpoint: Path, monkeypatch: pytes
 
 
 def test_the_published_checkpoint_is_pinned() -> None:
-    pin = laion.load_pins().model("laion_clap:630k-audioset-best.pt")
+    pin = load_pins().model("laion_clap:630k-audioset-best.pt")
     assert pin is not None
     assert pin.files["630k-audioset-best.pt"] == "8053c9775516af2f4902e1e8281e356cc1bf7a85e8b761908170767b77c3f037"
 

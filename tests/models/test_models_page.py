@@ -1,27 +1,40 @@
-"""The pair scorer that docs/models.md shows is one, and short."""
+"""What docs/models.md shows runs as it stands there, and is short."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
 from tests.embedding.fake import clip
+from tests.models.registered import ENTRY_POINTS
 
 PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
 
 
-def test_the_example_scores_pairs_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
+def block(holding: str) -> str:
+    """The one block of Python on the page that holds a text."""
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE, flags=re.S) if holding in code)
     assert len(code.splitlines()) <= 40
+    return str(code)
+
+
+def test_the_example_scores_pairs_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = block("class Calibrated")
     (tmp_path / "scorers.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     pairs = [
@@ -36,3 +49,51 @@ def test_the_example_scores_pairs_as_it_says(tmp_path: Path, monkeypatch: pytest
     assert "model" not in vars(again)
     assert [part.tolist() for part in again.text_preference([("rain", "bell")])] == [[0.5], [0.5]]
     sys.modules.pop("scorers")
+
+
+#: The interface of the file in nttcslab/m2d, over two random matrices.
+PORTABLE = """
+import torch
+from types import SimpleNamespace
+
+class PortableM2D(torch.nn.Module):
+    def __init__(self, weight_file):
+        super().__init__()
+        self.cfg = SimpleNamespace(sample_rate=16_000)
+        self.audio, self.text = torch.load(weight_file, weights_only=True)
+
+    def encode_clap_audio(self, batch_audio):
+        return torch.stack([batch_audio.std(1), batch_audio.mean(1)], dim=1) @ self.audio
+
+    def encode_clap_text(self, batch_text, truncate=False):
+        return torch.tensor([[float(len(text)), 1.0] for text in batch_text]) @ self.text
+"""
+
+
+def test_the_backend_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "portable_m2d.py").write_text(PORTABLE)
+    (tmp_path / "m2d_clap.py").write_text(block("class M2DClap"))
+    weights = tmp_path / "weights.pth"
+    torch.save(tuple(torch.eye(2, 3) + place for place in range(2)), weights)
+    monkeypatch.syspath_prepend(tmp_path)
+    (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", PAGE, flags=re.S) if "m2d" in lines)
+    points = tomllib.loads(lines)["project"]["entry-points"][registry.GROUP]
+    monkeypatch.setattr(registry, "backends", lambda: {n: EntryPoint(n, v, registry.GROUP) for n, v in points.items()})
+    embedder = Embedder(
+        parse(f"m2d:{weights}"), Means(Protocol(sample_rate=16_000), Store(None), Tracker(), device="cpu")
+    )
+    assert embedder.identity.weights_sha256 == hashlib.sha256(weights.read_bytes()).hexdigest()
+    sounds = [clip(f"{step}", np.sin(np.arange(9600) * step) / 2) for step in (0.05, 0.2)]
+    assert embedder.clips(sounds).shape == embedder.texts(["rain", "bells"]).shape == (2, 3)
+    with pytest.raises(ModelError, match="the protocol feeds 48000 Hz, M2D-CLAP hears 16000 Hz"):
+        Embedder(parse(f"m2d:{weights}"), Means(Protocol(), Store(None), Tracker(), device="cpu")).clips(sounds)
+    for name in ("m2d_clap", "portable_m2d"):
+        sys.modules.pop(name)
+
+
+def test_every_backend_of_the_package_and_every_system_has_a_row() -> None:
+    for name in ENTRY_POINTS:
+        assert f"| `{name}:" in PAGE, name
+    systems = {row.split(" | ")[0] for row in PAGE.splitlines() if row.startswith("| ")}
+    for system in ("M2D-CLAP", "MGA-CLAP", "OEA-", "RobustCLAP", "AudioCLIP", "CLaMP 3", "MuQ-MuLan", "Wav2CLIP"):
+        assert any(row.startswith(f"| {system}") for row in systems), system

@@ -1,0 +1,170 @@
+"""``mteb:TASK``: an audio retrieval task of mteb as a dataset, loaded by mteb at its pinned revision.
+
+What mteb asks is asked: its texts, its clips, its relevance. Three things differ, and are counted: texts are stripped,
+empty ones leave (fault 51), and of equal texts of one clip one stays. Sounds are decoded here, from the bytes stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.texts import query_text
+from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
+from pytest_audioretrieval.errors import DataError, SpecError, one_line
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
+
+PREFIX = "mteb:"
+CATEGORIES = ("t2a", "a2t")
+TYPES = ("Any2AnyRetrieval", "Any2AnyMultilingualRetrieval")
+#: id of a text and of a clip that answer each other.
+Relevance = list[tuple[str, str]]
+
+
+def name_of(text: str) -> str:
+    """What tests and baselines call the dataset of ``mteb:TASK`` or ``mteb:TASK:SUBSET``."""
+    return text.replace(":", "-")
+
+
+def load_task(text: str) -> Dataset:
+    """The task that ``mteb:TASK`` or, where it has several subsets, ``mteb:TASK:SUBSET`` names.
+
+    Texts are captions, which both directions ask; where a clip has none they are queries, which only ``t2a`` asks. A
+    text that is right for several clips is one query with several right answers, as are then all that read the same.
+
+    Raises:
+        SpecError: no such task, none of text and audio alone, or several subsets or splits.
+        DataError: mteb cannot load it, or an id, a text or a sound is not what it should be.
+    """
+    task, subset = _task(text)
+    parts = _loaded(task, subset, text)
+    asks_with_texts = task.metadata.category == "t2a"
+    texts, sounds = (parts[name] for name in (("queries", "corpus") if asks_with_texts else ("corpus", "queries")))
+    clips = tuple(_clips(sounds, text))
+    notes: Counter[str] = Counter()
+    said = _texts(texts, text, notes)
+    stated = _relevance(parts["relevant_docs"], task.metadata.category)
+    answers = _answers(said, stated, [clip.id for clip in clips], text)
+    several = any(len(found) > 1 for found in answers.values())
+    described = {clip for found in answers.values() for clip in found} == {clip.id for clip in clips}
+    captions = tuple(_captions(said, answers, notes)) if described else ()
+    queries = (
+        () if described else tuple(Query(name, said[name], tuple(right), "all") for name, right in answers.items())
+    )
+    return Dataset(
+        name=name_of(text),
+        revision=task.metadata.dataset["revision"],
+        clips=clips,
+        captions=captions,
+        fingerprint=fingerprint(clips, captions, queries, merged=several),
+        merge_identical_captions=several,
+        notes={note: count for note, count in notes.items() if count},
+        queries=queries,
+    )
+
+
+def _task(text: str) -> tuple[Any, str]:
+    name, _, subset = text.removeprefix(PREFIX).partition(":")
+    try:
+        import mteb
+    except ImportError as error:
+        raise SpecError(f"dataset {text!r} needs mteb: {one_line(error)}: pip install mteb") from None
+    try:
+        task = mteb.get_task(name)
+    except KeyError as error:
+        raise SpecError(f"dataset {text!r}: mteb has no such task: {error.args[0]}") from None
+    about = task.metadata
+    if about.type not in TYPES or about.category not in CATEGORIES:
+        raise SpecError(
+            f"dataset {text!r} is {about.type} {about.category}: expected {TYPES[0]} {' or '.join(CATEGORIES)}"
+        )
+    subsets = list(about.hf_subsets)
+    if subset not in (subsets if len(subsets) > 1 else ("", *subsets)):
+        raise SpecError(f"dataset {text!r}: expected {PREFIX}{name}:SUBSET, one of {', '.join(subsets)}")
+    if len(about.eval_splits) > 1:
+        raise SpecError(f"dataset {text!r} has splits {', '.join(about.eval_splits)}: expected one")
+    return task, subset or subsets[0]
+
+
+def _loaded(task: Any, subset: str, text: str) -> Mapping[str, Any]:
+    try:
+        task.hf_subsets = [subset]
+        task.load_data()
+        # Of tasks in the older of its two layouts.
+        task.convert_v1_dataset_format_to_v2(num_proc=None)
+        found: Mapping[str, Any] = task.dataset[subset][task.metadata.eval_splits[0]]
+    except Exception as error:  # of datasets, the hub or the task, by what is wrong
+        raise DataError(f"dataset {text!r}: mteb cannot load it: {type(error).__name__}: {one_line(error)}") from None
+    return found
+
+
+def _clips(rows: Any, text: str) -> Iterator[Clip]:
+    from datasets import Audio
+
+    if not isinstance(rows.features.get("audio"), Audio):
+        raise DataError(f"dataset {text!r}: its sounds are {rows.features.get('audio')}: expected encoded audio")
+    stored = rows.select_columns(["id", "audio"]).cast_column("audio", Audio(decode=False))
+    for place, row in enumerate(stored):
+        digest = hashlib.sha256(_content(row["audio"])).hexdigest()
+        yield Clip(row["id"], digest, partial(_read, stored, place, row["id"]))
+
+
+def _content(sound: Mapping[str, Any]) -> bytes:
+    content: bytes = sound["bytes"] or Path(sound["path"]).read_bytes()
+    return content
+
+
+def _read(stored: Any, place: int, name: str) -> Waveform:
+    from pytest_audioretrieval.audio.decode import decode
+
+    return decode(_content(stored[place]["audio"]), name=name)
+
+
+def _texts(rows: Any, text: str, notes: Counter[str]) -> dict[str, str]:
+    """Text by id, without those that are empty."""
+    found = {}
+    for name, raw in zip(rows["id"], rows["text"], strict=True):
+        said = query_text(raw, f"dataset {text!r}: text {name!r}")
+        if said:
+            found[name] = said
+        else:
+            notes["empty texts, removed"] += 1
+    return found
+
+
+def _relevance(stated: Mapping[str, Mapping[str, float]], category: str) -> Relevance:
+    pairs = [(query, found) for query, scores in stated.items() for found, score in scores.items() if score > 0]
+    return pairs if category == "t2a" else [(found, query) for query, found in pairs]
+
+
+def _answers(texts: Mapping[str, str], right: Relevance, clips: Sequence[str], name: str) -> dict[str, list[str]]:
+    """The right clips of each text."""
+    known = set(clips)
+    found: dict[str, list[str]] = {text: [] for text in texts}
+    for text, clip in right:
+        if clip not in known:
+            raise DataError(f"dataset {name!r}: text {text!r} is right for clip {clip!r}, which is not there")
+        if text in found:
+            found[text].append(clip)
+    alone = next((text for text, answers in found.items() if not answers), None)
+    if alone is not None:
+        raise DataError(f"dataset {name!r}: text {alone!r} is right for no clip: expected one at least")
+    return found
+
+
+def _captions(texts: Mapping[str, str], answers: Mapping[str, list[str]], notes: Counter[str]) -> Iterator[Caption]:
+    kept: set[tuple[str, str]] = set()
+    for name, clips in answers.items():
+        for clip in clips:
+            if (clip, texts[name]) in kept:
+                notes["captions repeated within a clip, removed"] += 1
+                continue
+            kept.add((clip, texts[name]))
+            yield Caption(f"{name}#{clip}" if len(clips) > 1 else name, texts[name], clip)

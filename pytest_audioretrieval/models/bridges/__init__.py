@@ -1,0 +1,1 @@
+"""Models of other libraries behind our interface, registered as backends in ``pyproject.toml``."""

@@ -1,0 +1,82 @@
+"""``mteb:NAME``: any audio-text model of mteb's registry, loaded by mteb's own wrapper."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
+from pytest_audioretrieval.models.bridges.files import PICKLES, digest, has
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.models.types import Retriever
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def load(name: str, *, device: str) -> Retriever:
+    """The model that mteb's registry calls ``name``; see ``mteb_retriever``.
+
+    Raises:
+        SpecError: no audio-text model of the registry. ModelError: a package is missing, or it cannot be loaded.
+    """
+    from pytest_audioretrieval.models.bridges.mteb_retriever import MtebRetriever
+
+    return MtebRetriever(_meta(name), device=device)
+
+
+def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+    """Digest over the model's files in the hub's cache, its revision and mteb's version.
+
+    ``""`` where they are not there yet, or lie in more than one place: nothing is then kept for another run.
+
+    Raises:
+        PinError: mteb names no commit. ModelError: not in the cache, and offline.
+    """
+    meta = _meta(name)
+    if not _COMMIT.fullmatch(meta.revision or "") and not allow_unpinned:
+        raise PinError(
+            f"mteb:{name}: mteb {metadata.version('mteb')} pins revision {meta.revision!r}, expected a commit: "
+            "pass --retrieval-allow-unpinned to judge what it loads all the same"
+        )
+    folder = _cached(meta)
+    if folder is None and offline:
+        raise ModelError(
+            f"mteb:{name}: {meta.name}@{meta.revision} is not in the local cache and --retrieval-offline forbids "
+            "the network: download it once with a network connection"
+        )
+    # Of an adapter the model below it lies elsewhere, at a revision that the wrapper does not tell.
+    if folder is None or not has(folder, ".safetensors", *PICKLES) or (folder / "adapter_config.json").is_file():
+        return ""
+    return digest(folder, meta.name, str(meta.revision), repr(meta.loader_kwargs), f"mteb {metadata.version('mteb')}")
+
+
+load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
+
+
+def _meta(name: str) -> Any:
+    try:
+        import mteb
+    except ImportError as error:
+        raise ModelError(f"mteb:{name} needs mteb: {one_line(error)}: pip install mteb") from None
+    try:
+        meta = mteb.get_model_meta(name)
+    except KeyError as error:
+        raise SpecError(f"mteb:{name}: {str(error.args[0]).rstrip()} See mteb.get_model_metas") from None
+    if not {"audio", "text"} <= set(meta.modalities) or meta.loader is None:
+        what = ", ".join(meta.modalities) if meta.loader else "nothing that mteb can load"
+        raise SpecError(f"mteb:{name} reads {what}: expected audio and text")
+    return meta
+
+
+def _cached(meta: Any) -> Path | None:
+    """Where the hub's client keeps the files of this revision, nothing downloaded."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(meta.name, revision=meta.revision, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None

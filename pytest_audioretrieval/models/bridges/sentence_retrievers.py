@@ -1,0 +1,117 @@
+"""Models of sentence-transformers behind our interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from pytest_audioretrieval.errors import ModelError, SpecError, one_line
+from pytest_audioretrieval.models.device import choose
+from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
+from pytest_audioretrieval.models.sentence import SentenceEncoder
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.protocol import Protocol
+
+
+class SentenceTransformers:
+    """A ``Retriever`` over ``sentence_transformers.SentenceTransformer``: texts are queries, clips are documents.
+
+    Attributes:
+        text_limit: its ``max_seq_length``, or 0.
+
+    Raises:
+        ModelError: it cannot be loaded, or is a fused CLAP, of which the hub's front-end marks one short clip of a
+            batch as longer at random (fault 1).
+    """
+
+    def __init__(self, name: str, folder: Path, *, device: str) -> None:
+        self.name, self.device = name, choose(device)
+        self._model: Any = _loaded(name, folder, self.device)
+        self.text_limit: int = self._model.max_seq_length or 0
+        self._hears = self._model.supports("audio")
+        audio = getattr(getattr(self._model[0], "config", None), "audio_config", None)
+        if getattr(audio, "enable_fusion", False):
+            raise ModelError(
+                f"{name} is a fused CLAP, which sentence-transformers feeds at random (fault 1): name it without st:"
+            )
+
+    def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
+        """See ``Retriever``; another rate than the model's own is an error."""
+        if not self._hears:
+            raise _texts_only(self.name)
+        sounds = [{"array": window, "sampling_rate": protocol.sample_rate} for window in windows]
+        return self._unit(self._model.encode_document, sounds, protocol.audio_batch)
+
+    def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
+        """See ``Retriever``."""
+        self._cut_at(protocol)
+        return self._unit(self._model.encode_query, list(texts), protocol.text_batch)
+
+    def embed_document(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
+        """As ``embed_text``, of texts that are found and not asked."""
+        self._cut_at(protocol)
+        return self._unit(self._model.encode_document, list(texts), protocol.text_batch)
+
+    def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
+        """How many texts lose tokens; prompts of the model are not counted."""
+        limit = self._cut_at(protocol)
+        ids = self._model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        return sum(len(row) > limit for row in ids)
+
+    def _cut_at(self, protocol: Protocol) -> int:
+        limit = min(protocol.max_text_tokens, self.text_limit or protocol.max_text_tokens)
+        self._model.max_seq_length = limit
+        return limit
+
+    def _unit(self, encode: Any, inputs: list[Any], batch: int) -> Vectors:
+        try:
+            with float32_inference():
+                found = encode(inputs, batch_size=batch, show_progress_bar=False, convert_to_tensor=True)
+        except Exception as error:  # of torch, transformers or the library, by what is wrong
+            raise ModelError(f"{self.name}: {one_line(error)}") from None
+        return unit_rows(found, len(inputs))
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 as the package carries it, for texts; sentence-transformers is not needed."""
+
+    def __init__(self, name: str, folder: Path, *, device: str) -> None:
+        self.name = name
+        self._encoder = SentenceEncoder(folder, device=device)
+        self.device, self.text_limit = self._encoder.device, self._encoder.text_limit
+
+    def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
+        """It has no vector of a sound: ``SpecError``."""
+        raise _texts_only(self.name)
+
+    def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
+        """See ``Retriever``."""
+        return self._encoder.encode(texts, batch=protocol.text_batch)
+
+    def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
+        """See ``Retriever``."""
+        return self._encoder.count_cut(texts)
+
+
+def _texts_only(name: str) -> SpecError:
+    return SpecError(f"{name} embeds texts only: name a captioner too, two-stage:CAPTIONER+{name}")
+
+
+def _loaded(name: str, folder: Path, device: str) -> Any:
+    try:
+        with quiet_transformers():
+            from sentence_transformers import SentenceTransformer
+
+            return SentenceTransformer(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            ).eval()
+    except Exception as error:  # of the library or below it, by what is wrong
+        raise ModelError(f"{name}: {folder} is not loadable: {one_line(error)}: restore the folder") from None

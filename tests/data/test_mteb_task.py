@@ -1,0 +1,240 @@
+"""A task of mteb as a dataset: what is read, counted and refused, on a stand-in with the interface of 2.26.24.
+
+``tests/models/test_mteb_itself.py`` loads tasks of mteb itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from pytest_audioretrieval.api import load_dataset
+from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.data.types import Caption, Query
+from pytest_audioretrieval.errors import DataError, SpecError
+
+NAME = "mteb:SoundsT2A"
+
+
+def sound(level: float) -> bytes:
+    content = io.BytesIO()
+    soundfile.write(content, np.full(480, level, dtype=np.float32), 48_000, format="FLAC")
+    return content.getvalue()
+
+
+SOUNDS = {"a": sound(0.25), "b": sound(0.5)}
+
+
+class Audio:
+    """``datasets.Audio``: whether sounds are decoded when they are looked at."""
+
+    def __init__(self, decode: bool = True) -> None:
+        self.decode = decode
+
+
+class Rows:
+    """``datasets.Dataset``, as far as it is used."""
+
+    def __init__(self, rows: list[dict[str, Any]], features: dict[str, Any]) -> None:
+        self.rows, self.features = rows, features
+
+    def __getitem__(self, key: Any) -> Any:
+        return [row[key] for row in self.rows] if isinstance(key, str) else self.rows[key]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        assert not self.features["audio"].decode, "sounds are not decoded to be hashed"
+        return iter(self.rows)
+
+    def select_columns(self, names: list[str]) -> Rows:
+        return Rows([{name: row[name] for name in names} for row in self.rows], self.features)
+
+    def cast_column(self, name: str, kind: Any) -> Rows:
+        return Rows(self.rows, {**self.features, name: kind})
+
+
+def texts(*said: tuple[str, str | None]) -> Rows:
+    return Rows([{"id": name, "text": text} for name, text in said], {"text": None})
+
+
+def sounds(**contents: bytes) -> Rows:
+    rows = [{"id": name, "audio": {"bytes": content, "path": None}} for name, content in contents.items()]
+    return Rows(rows, {"audio": Audio()})
+
+
+class Task:
+    """An mteb task of one split."""
+
+    def __init__(self, parts: dict[str, Any], category: str = "t2a", subsets: tuple[str, ...] = ("default",)) -> None:
+        self.metadata = SimpleNamespace(
+            category=category, type="Any2AnyRetrieval", hf_subsets=subsets, eval_splits=["test"],
+            dataset={"revision": "c" * 40},
+        )  # fmt: skip
+        self.parts, self.hf_subsets, self.dataset = parts, list(subsets), {}
+
+    def load_data(self) -> None:
+        self.dataset = {subset: {"test": self.parts} for subset in self.hf_subsets}
+
+    def convert_v1_dataset_format_to_v2(self, *, num_proc: int | None) -> None:
+        pass
+
+
+Provide = Callable[[Task], None]
+
+
+@pytest.fixture
+def provide(monkeypatch: pytest.MonkeyPatch) -> Provide:
+    """Let mteb have one task, SoundsT2A."""
+    mteb, datasets = ModuleType("mteb"), ModuleType("datasets")
+    datasets.Audio = Audio  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mteb", mteb)
+    monkeypatch.setitem(sys.modules, "datasets", datasets)
+
+    def provide(made: Task) -> None:
+        def get_task(name: str) -> Task:
+            if name != "SoundsT2A":
+                raise KeyError(f"KeyError: '{name}' not found. Did you mean: 'SoundsT2A'?")
+            return made
+
+        mteb.get_task = get_task  # type: ignore[attr-defined]
+
+    return provide
+
+
+T2A = {
+    "queries": texts(("q1", " rain "), ("q2", "wind"), ("q3", "thunder")),
+    "corpus": sounds(**SOUNDS),
+    "relevant_docs": {"q1": {"a": 1, "b": 0}, "q2": {"b": 1}, "q3": {"a": 2}},
+}
+SAID = (Caption("q1", "rain", "a"), Caption("q2", "wind", "b"), Caption("q3", "thunder", "a"))
+
+
+def test_texts_that_are_right_for_one_clip_are_its_captions(provide: Provide) -> None:
+    provide(Task(T2A))
+    made = load_dataset(NAME)
+    assert (made.name, made.revision, made.notes) == ("mteb-SoundsT2A", "c" * 40, {})
+    assert made.captions == SAID
+    assert [(clip.id, clip.digest) for clip in made.clips] == [
+        (name, hashlib.sha256(content).hexdigest()) for name, content in SOUNDS.items()
+    ]
+    wave = made.clips[1].read()
+    assert wave.rate == 48_000
+    np.testing.assert_allclose(wave.samples, np.full((480, 1), 0.5), atol=1e-4)
+    assert made.fingerprint == fingerprint(made.clips, SAID)
+    assert task(made, "a2t").relevant == ((0, 2), (1,))
+
+
+def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) -> None:
+    answers = {"a": {"q1": 1, "q3": 1, "q2": 0}, "b": {"q2": 1}}
+    provide(Task({"queries": T2A["corpus"], "corpus": T2A["queries"], "relevant_docs": answers}, "a2t"))
+    assert load_dataset(NAME).captions == SAID
+
+
+def test_what_is_removed_is_counted(provide: Provide) -> None:
+    """Fault 51: what a split at full stops leaves empty is no query; a caption said twice of a clip is asked once."""
+    asked = texts(("q1", "rain"), ("q2", "wind"), ("q3", " rain"), ("q4", "  "), ("q5", None))
+    right = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}, "q5": {"b": 1}}
+    provide(Task({**T2A, "queries": asked, "relevant_docs": right}))
+    made = load_dataset(NAME)
+    assert made.captions == SAID[:2]
+    assert made.notes == {"empty texts, removed": 2, "captions repeated within a clip, removed": 1}
+
+
+def test_a_text_that_is_right_for_several_clips_is_one_query(provide: Provide) -> None:
+    provide(Task({**T2A, "relevant_docs": {"q1": {"a": 1, "b": 1}, "q2": {"b": 1}, "q3": {"a": 1}}}))
+    made = load_dataset(NAME)
+    assert made.captions[:2] == (Caption("q1#a", "rain", "a"), Caption("q1#b", "rain", "b"))
+    assert made.merge_identical_captions
+    assert task(made, "t2a").relevant == ((0, 1), (1,), (0,))
+    assert task(made, "a2t").relevant == ((0, 2), (0, 1))
+
+
+def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide) -> None:
+    provide(Task({**T2A, "relevant_docs": {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}}))
+    made = load_dataset(NAME)
+    assert made.captions == ()
+    assert made.queries[0] == Query("q1", "rain", ("a",), "all")
+    assert task(made, "t2a").relevant == ((0,), (0,), (0,))
+    with pytest.raises(DataError, match="asks nothing in direction a2t"):
+        task(made, "a2t")
+
+
+def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
+    (tmp_path / "a.flac").write_bytes(SOUNDS["a"])
+    stored = Rows(
+        [{"id": "a", "audio": {"bytes": None, "path": str(tmp_path / "a.flac")}}, *sounds(b=SOUNDS["b"]).rows],
+        {"audio": Audio()},
+    )
+    provide(Task(T2A))
+    before = load_dataset(NAME).fingerprint
+    provide(Task({**T2A, "corpus": stored}))
+    assert load_dataset(NAME).fingerprint == before
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}}, "text 'q3' is right for no clip: expected one at least"),
+        ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is right for clip 'z', which is not there"),
+        (
+            {"corpus": Rows([], {"audio": {"array": "float"}})},
+            "its sounds are {'array': 'float'}: expected encoded audio",
+        ),
+        ({"queries": texts(("q1", "a\x07b"))}, "text 'q1' holds the control character U+0007: remove it"),
+    ],
+)
+def test_what_is_no_dataset(parts: dict[str, Any], expected: str, provide: Provide) -> None:
+    provide(Task({**T2A, **parts}))
+    with pytest.raises(DataError) as caught:
+        load_dataset(NAME)
+    assert str(caught.value) == f"dataset 'mteb:SoundsT2A': {expected}"
+
+
+def test_which_task_is_said(provide: Provide) -> None:
+    provide(Task(T2A, subsets=("de", "en")))
+    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A': expected mteb:SoundsT2A:SUBSET, one of de, en$"):
+        load_dataset(NAME)
+    assert load_dataset(f"{NAME}:en").name == "mteb-SoundsT2A-en"
+    with pytest.raises(
+        SpecError, match=r"mteb has no such task: KeyError: 'Sounds' not found\. Did you mean: 'SoundsT2A'"
+    ):
+        load_dataset("mteb:Sounds")
+    provide(Task(T2A, "t2t"))
+    with pytest.raises(SpecError, match=r"is Any2AnyRetrieval t2t: expected Any2AnyRetrieval t2a or a2t$"):
+        load_dataset(NAME)
+    made = Task(T2A)
+    made.metadata.eval_splits.append("dev")
+    provide(made)
+    with pytest.raises(SpecError, match=r"has splits test, dev: expected one$"):
+        load_dataset(NAME)
+
+
+def test_what_mteb_raises_is_one_line(provide: Provide, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ConnectionError("no network\nfor you")
+
+    made = Task(T2A)
+    monkeypatch.setattr(made, "load_data", fail)
+    provide(made)
+    with pytest.raises(
+        DataError, match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it: ConnectionError: no network$"
+    ):
+        load_dataset(NAME)
+
+
+def test_nothing_is_loaded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mteb", None)
+    named = source(NAME, Path())
+    assert (named.name, named.folder) == ("mteb-SoundsT2A", None)
+    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb: .*: pip install mteb$"):
+        load_dataset(NAME)
