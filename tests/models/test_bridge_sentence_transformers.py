@@ -14,6 +14,7 @@ from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.bridges.sentence_transformers import load, weights_sha256
 from pytest_audioretrieval.models.hub import NESTED
+from pytest_audioretrieval.pins import Pins
 from pytest_audioretrieval.protocol import Protocol
 from tests.models.registered import backend
 
@@ -83,7 +84,7 @@ def test_hub_ids_are_pinned_like_those_of_others(monkeypatch: pytest.MonkeyPatch
         weights_sha256("tests/nobody")
     asked: dict[str, Any] = {}
 
-    def fetch(spec: Any, **said: Any) -> tuple[Path, str]:
+    def fetch(spec: Any, pins: Pins, **said: Any) -> tuple[Path, str]:
         asked.update(said, id=spec.id, revision=spec.revision)
         return Path("nowhere"), "c" * 40
 

