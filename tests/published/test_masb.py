@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import comb
 
 import msgspec
 import numpy as np
@@ -193,3 +194,44 @@ def test_experiment_4_is_chance() -> None:
         assert found.wilson_low < value("chance") < found.wilson_high
         p.append(found.p_exact)
     assert holm([*p, 1, 1, 1])[1] == pytest.approx(5 * p[1])
+
+
+def totals(sizes: list[int]) -> np.ndarray:
+    """Probability of each number of right choices, each cluster of ``sizes`` being right or wrong as a whole."""
+    found = np.ones(1)
+    for size in sizes:
+        coin = np.zeros(size + 1)
+        coin[[0, -1]] = 0.5
+        found = np.convolve(found, coin)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "independent_finds", "clustered_finds", "least_of_independent", "least_of_clustered"),
+    [
+        pytest.param([2] * 140, 0.1505, 0.0342, 157, 166, id="timbre"),
+        pytest.param([2] * 123, 0.1488, 0.0469, 139, 146, id="role"),
+        pytest.param([2] * 137, 0.1714, 0.0399, 154, 162, id="order"),
+        pytest.param([2] * 400, 0.1470, 0.0402, 429, 442, id="all, captions alike"),
+        # Tracks by how many of the 400 recordings are cut from them: masb_annotations.csv of the release.
+        pytest.param([2] * 5 + [4] * 37 + [6] * 107, 0.3859, 0.0447, 429, 468, id="all, tracks alike"),
+        pytest.param([2] * 300, 0.1488, 0.0431, 325, 336, id="mirror pairs"),
+    ],
+)
+def test_what_the_page_says_of_coin_flips(
+    sizes: list[int],
+    independent_finds: float,
+    clustered_finds: float,
+    least_of_independent: int,
+    least_of_clustered: int,
+) -> None:
+    """docs/masb.md, "The same, by cluster": exact, no simulation."""
+    chance, n = totals(sizes), sum(sizes)
+    flips = [min(1.0, 2 * sum(comb(n, k) for k in range(min(right, n - right) + 1)) / 2**n) for right in range(n + 1)]
+    distance = np.abs(2 * np.arange(n + 1) - n)
+    whole = np.array([chance[distance >= far].sum() for far in distance])
+    assert chance[np.array(flips) < 0.05].sum() == pytest.approx(independent_finds, abs=5e-5)
+    assert chance[whole < 0.05].sum() == pytest.approx(clustered_finds, abs=5e-5)
+    assert min(right for right in range(n // 2, n) if flips[right] < 0.05) == least_of_independent
+    reached = [right for right in range(n // 2, n) if chance[right] > 0]
+    assert min(right for right in reached if whole[right] < 0.05) == least_of_clustered
