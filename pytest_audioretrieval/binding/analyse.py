@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from pytest_audioretrieval.binding.answers import Answers, answered, is_mirror
+from pytest_audioretrieval.binding.chance import Family
 from pytest_audioretrieval.binding.mirrors import mirror_tables
 from pytest_audioretrieval.binding.prior import Judged, has_prior, preferred, prior_tables
 from pytest_audioretrieval.binding.swaps import swap_table
@@ -59,13 +60,14 @@ def analyse(models: Sequence[Embedder], dataset: Dataset, prior: Embedder | None
         RetrievalError: what cannot be measured.
     """
     answers = [answered(model, dataset) for model in models]
+    family = Family(answers)
     mirrors = [choice for choice in dataset.choices if is_mirror(choice.slice)]
     mirrored = np.array([is_mirror(choice.slice) for choice in dataset.choices], dtype=np.bool_)
     return [
-        swap_table([one.where(~mirrored) for one in answers]),
+        swap_table([one.where(~mirrored) for one in answers], family),
         *_prior_tables(models, answers, dataset, prior),
         _text_table(models, dataset),
-        *mirror_tables([one.where(mirrored) for one in answers], mirrors),
+        *mirror_tables([one.where(mirrored) for one in answers], mirrors, family),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Accuracies held against chance as cells of a table, corrected over the whole table (MASB, 2.3)."""
+"""Accuracies held against chance as cells of a table, corrected over all tests of a command (MASB, 2.3)."""
 
 from __future__ import annotations
 
@@ -24,27 +24,41 @@ CHANCE = (
     Column("clustered Holm p", P),
     Column("chance"),
 )
-#: How to read them.
+#: How to read them, less the family that Holm's correction is over.
 NOTE = (
     "accuracy: Wilson interval and exact binomial p, as if choices were independent; clustered: the same by cluster; "
-    f"Holm over all rows but those of slice {ALL!r}; a tie counts one half"
+    f"a tie counts one half; Holm over all rows but those of slice {ALL!r}, of "
 )
 
 
-def against_chance_rows(answers: Sequence[Answers]) -> list[tuple[str, str, *tuple[Cell, ...]]]:
-    """Model, slice and the cells of ``CHANCE``: a row a slice and one of all, model by model.
+class Family:
+    """Accuracies held against chance and corrected (Holm) together: every slice of every model that was asked.
 
-    Rows of all slices together are outside of the family that Holm's correction is over.
+    Rows of all slices together repeat what the others say and are outside of the family.
+
+    Args:
+        answers: one a model, of lone choices and mirror pairs alike, as the suite ``binding`` corrects them.
     """
-    parts = [(one.model, name, one.where(kept)) for one in answers for name, kept in slices(one.slice)]
-    found = [against_chance(part.correct, part.cluster) for _, _, part in parts]
-    family = [row for row, (_, name, _) in enumerate(parts) if name != ALL]
-    exact = dict(zip(family, holm([found[row].p_exact for row in family]), strict=True))
-    clustered = dict(zip(family, holm([found[row].p_clustered for row in family]), strict=True))
-    return [
-        (model, name, *_cells(found[row], exact.get(row), clustered.get(row)))
-        for row, (model, name, _) in enumerate(parts)
-    ]
+
+    def __init__(self, answers: Sequence[Answers]) -> None:
+        parts = {
+            (one.model, name): one.where(kept) for one in answers for name, kept in slices(one.slice) if name != ALL
+        }
+        self._found = {key: against_chance(part.correct, part.cluster) for key, part in parts.items()}
+        exact, clustered = (
+            holm([getattr(chance, p) for chance in self._found.values()]) for p in ("p_exact", "p_clustered")
+        )
+        self._corrected = dict(zip(self._found, zip(exact, clustered, strict=True), strict=True))
+
+    def rows(self, answers: Sequence[Answers]) -> list[tuple[Cell, ...]]:
+        """Model, slice and the cells of ``CHANCE`` of some slices of these models, and a row of those together."""
+        rows: list[tuple[Cell, ...]] = []
+        for one in answers:
+            for name, kept in slices(one.slice):
+                part, key = one.where(kept), (one.model, name)
+                found = against_chance(part.correct, part.cluster) if name == ALL else self._found[key]
+                rows.append((*key, *_cells(found, *self._corrected.get(key, (None, None)))))
+        return rows
 
 
 def _cells(found: Chance, exact: float | None, clustered: float | None) -> tuple[Cell, ...]:

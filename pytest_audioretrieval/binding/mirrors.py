@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.binding.answers import Answers, Mask, slices
-from pytest_audioretrieval.binding.chance import CHANCE, NOTE, against_chance_rows
+from pytest_audioretrieval.binding.chance import CHANCE, NOTE, Family
 from pytest_audioretrieval.data.types import Choice
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, table
@@ -18,10 +18,10 @@ _COUNTS = tuple(Column(name, "d") for name in ("pairs", "both right", "one right
 _NOTE = "whoever reads the texts alone has one of each pair right; a pair with a tie is in none of the three"
 
 
-def mirror_tables(answers: Sequence[Answers], choices: Sequence[Choice]) -> list[Table]:
+def mirror_tables(answers: Sequence[Answers], choices: Sequence[Choice], family: Family) -> list[Table]:
     """Table 1 over the mirror pairs ``choices`` [N], one ``Answers`` a model; and how many of each pair are right."""
     return [
-        table("Experiment 4: mirror pairs (MASB, Table 1)", _mirrors, answers, choices),
+        table("Experiment 4: mirror pairs (MASB, Table 1)", _mirrors, answers, choices, family),
         table("Experiment 4: both comparisons of each mirror pair", _pairs, answers, choices),
     ]
 
@@ -51,9 +51,9 @@ def mirrored(choices: Sequence[Choice]) -> npt.NDArray[np.int64]:
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
-def _mirrors(answers: Sequence[Answers], choices: Sequence[Choice]) -> Body:
+def _mirrors(answers: Sequence[Answers], choices: Sequence[Choice], family: Family) -> Body:
     _check(choices)
-    return Body((Column("model"), Column("slice"), *CHANCE), against_chance_rows(answers), NOTE)
+    return Body((Column("model"), Column("slice"), *CHANCE), family.rows(answers), NOTE + "Experiments 1 and 4")
 
 
 def _pairs(answers: Sequence[Answers], choices: Sequence[Choice]) -> Body:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.binding.answers import Answers, Floats, Mask, is_mirror, labelled, slices
-from pytest_audioretrieval.binding.chance import CHANCE, NOTE, against_chance_rows
+from pytest_audioretrieval.binding.chance import CHANCE, NOTE, Family
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.binding import by_prior, correct, text_prior
 from pytest_audioretrieval.stats.agreement import cohen_kappa
@@ -83,10 +83,11 @@ def _priors(judged: Sequence[Judged], notes: Sequence[str]) -> Body:
     # One that several models are held against is one row.
     priors = list({one.prior.answers.model: one.prior for one in judged}.values())
     biases = [_bias(prior, kept) for prior in priors for _, kept in slices(prior.answers.slice)]
-    rows = against_chance_rows([prior.answers for prior in priors])
+    answers = [prior.answers for prior in priors]
+    rows = Family(answers).rows(answers)
     cells = [(*row, bias) for row, bias in zip(rows, biases, strict=True)]
     columns = (Column("prior"), Column("slice"), *CHANCE, Column("position bias", "+.3f"))
-    return Body(columns, cells, joined(NOTE, *notes))
+    return Body(columns, cells, joined(NOTE + "this table", *notes))
 
 
 def _bias(prior: Prior, kept: Mask) -> float:

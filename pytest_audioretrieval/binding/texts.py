@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audioretrieval.binding.answers import Labels, Mask, slices
-from pytest_audioretrieval.binding.chance import P
+from pytest_audioretrieval.binding.answers import ALL, Answers, Mask, slices
+from pytest_audioretrieval.binding.chance import Family, P
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.binding import TextDistances, correct, text_distances
-from pytest_audioretrieval.stats.chance import against_chance
 from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, bounded, joined, table
 
 if TYPE_CHECKING:
@@ -33,13 +32,15 @@ _COLUMNS = (
     Column("ties", "d"),
     *bounded("farther under swap", ".3f"),
     Column("p", P),
+    Column("Holm p", P),
     Column("clusters", "d"),
     *bounded("clustered", ".3f"),
     Column("clustered p", P),
+    Column("clustered Holm p", P),
 )
 _NOTE = (
     "medians of the captions' cosine distances and their ratio; farther under swap is a share of captions, chance 0.5, "
-    "a tie counts one half"
+    f"Holm over all rows but {ALL!r}; a tie counts one half"
 )
 
 
@@ -76,31 +77,26 @@ def _texts(models: Sequence[Reworded], rewordings: Sequence[Rewording], notes: S
         raise DataError(joined(*notes))
     recordings = [one.recording for one in rewordings]
     cluster, names = (np.array([getattr(one, label) for one in rewordings]) for label in ("cluster", "slice"))
-    rows = []
-    for one in models:
-        distances = text_distances(one.text, one.swap, one.paraphrase, recordings)
-        rows += [(one.model, name, *_cells(distances, cluster, kept)) for name, kept in slices(names)]
+    distances = [text_distances(one.text, one.swap, one.paraphrase, recordings) for one in models]
+    farther = [
+        Answers(one.model, names, cluster, correct(found.swap, found.paraphrase))
+        for one, found in zip(models, distances, strict=True)
+    ]
+    tested = Family(farther).rows(farther)
+    medians = [_medians(found, kept) for found in distances for _, kept in slices(names)]
+    rows = [(*row[:2], *_cells(moved, row[2:])) for row, moved in zip(tested, medians, strict=True)]
     return Body(_COLUMNS, rows, joined(_NOTE, *notes))
 
 
-def _cells(distances: TextDistances, cluster: Labels, kept: Mask) -> tuple[Cell, ...]:
-    columns = (distances.swap, distances.paraphrase, distances.others)
-    swap, paraphrase, others = (float(np.median(column[kept])) for column in columns)
-    found = against_chance(correct(distances.swap[kept], distances.paraphrase[kept]), cluster[kept])
-    return (
-        found.trials,
-        swap,
-        paraphrase,
-        others,
-        swap / paraphrase if paraphrase else None,
-        found.ties,
-        found.accuracy,
-        found.wilson_low,
-        found.wilson_high,
-        found.p_exact,
-        found.clusters,
-        found.accuracy,
-        found.clustered_low,
-        found.clustered_high,
-        found.p_clustered,
+def _medians(distances: TextDistances, kept: Mask) -> tuple[float, float, float]:
+    swap, paraphrase, others = (
+        float(np.median(column[kept])) for column in (distances.swap, distances.paraphrase, distances.others)
     )
+    return swap, paraphrase, others
+
+
+def _cells(moved: tuple[float, float, float], test: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Medians and their ratio among the cells of ``CHANCE``, less the verdict: chance is no aim here."""
+    swap, paraphrase, _ = moved
+    trials, *rest, _ = test
+    return (trials, *moved, swap / paraphrase if paraphrase else None, *rest)

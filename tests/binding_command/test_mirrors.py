@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.binding.answers import answered
+from pytest_audioretrieval.binding.chance import Family
 from pytest_audioretrieval.binding.mirrors import mirror_tables, mirrored
 from pytest_audioretrieval.data.types import Choice
 from pytest_audioretrieval.errors import DataError
@@ -40,7 +41,7 @@ def tabulated(*models: tuple[str, Score], choices: list[Choice] = CHOICES) -> di
     """The rows of both tables as one."""
     given = dataset(choices)
     answers = [answered(Fake(name, score), given) for name, score in models]  # type: ignore[arg-type]
-    chance, pairs = map(rows, mirror_tables(answers, choices))
+    chance, pairs = map(rows, mirror_tables(answers, choices, Family(answers)))
     assert list(chance) == list(pairs)
     return {key: row | pairs[key] for key, row in chance.items()}
 
@@ -108,12 +109,13 @@ def test_a_choice_without_its_mirror() -> None:
     alike = replace(one, wrong=one.right)
     with pytest.raises(DataError, match="hold 'A first 1' right and 'A first 1' wrong"):
         mirrored([alike, alike])
-    chance, pairs = mirror_tables([answered(Fake("m"), dataset([one]))], [one])  # type: ignore[arg-type]
+    answers = [answered(Fake("m"), dataset([one]))]  # type: ignore[arg-type]
+    chance, pairs = mirror_tables(answers, [one], Family(answers))
     assert len(chance.rows) == 2
     assert pairs.note.startswith("does not apply: 1 choices of cluster 'track 1'")
 
 
 def test_a_dataset_without_mirror_pairs() -> None:
     nothing = answered(Fake("m"), dataset())  # type: ignore[arg-type]
-    for table in mirror_tables([nothing], []):
+    for table in mirror_tables([nothing], [], Family([nothing])):
         assert table.note == "does not apply: the dataset has no mirror pairs"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_audioretrieval.binding.answers import answered
+from pytest_audioretrieval.binding.chance import Family
 from pytest_audioretrieval.binding.swaps import swap_table
 from tests.binding_command.toys import Fake, answers, dataset, mirror, rows, swap
 
@@ -13,7 +14,7 @@ GIVEN = [
     answers("A", order=([1.0] * 12, ALONE), timbre=([1.0] * 8, TWOS), role=([0.5, 0.5], ["x", "y"])),
     answers("B", order=([1.0] + [0.0] * 11, ALONE), timbre=([0.0] * 8, TWOS), role=([0.5, 1.0], ["x", "y"])),
 ]
-FOUND = rows(swap_table(GIVEN))
+FOUND = rows(swap_table(GIVEN, Family(GIVEN)))
 Z2 = 1.959963984540054**2
 
 
@@ -84,4 +85,7 @@ def test_a_dataset_without_choices() -> None:
     model = Fake("m")
     nothing = answered(model, dataset())  # type: ignore[arg-type]
     assert (len(nothing), model.calls) == (0, [])
-    assert swap_table([nothing]).note == "does not apply: the dataset has no choices outside of mirror pairs"
+    assert (
+        swap_table([nothing], Family([nothing])).note
+        == "does not apply: the dataset has no choices outside of mirror pairs"
+    )
