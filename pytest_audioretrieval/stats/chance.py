@@ -1,7 +1,8 @@
 """Whether choices between two options beat a coin: the usual answer, and one that knows which choices belong together.
 
 **Independent.** The exact two-sided binomial test and Wilson's interval (MASB, Exp. 1), as if
-every choice were a new observation. Two captions of one recording are not, so both promise too much.
+every choice were a new observation. Two captions of one recording are not: where they are answered alike both promise
+too much, and where one is right because the other is wrong, as in mirror pairs, too little.
 
 **Clustered.** Under chance a cluster is as likely to prefer the right options as the wrong ones *by the same amount*.
 So its sum of (choice - 1/2) keeps its size and flips its sign, each cluster on its own, whatever its choices have in
