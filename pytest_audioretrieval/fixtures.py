@@ -119,6 +119,7 @@ class Gate:
     def above_chance(self, metric: Metric) -> Finding:
         """Right more often than half the time: no baseline, clustered, corrected over the slices of the run (MASB).
 
+        The test is two-sided: below one half is a verdict of its own.
         ``metric`` is ``accuracy()``, of a run of direction ``choice`` or ``texts``, whole or ``within`` a slice.
         """
         __tracebackhide__ = True

@@ -26,7 +26,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         difference: new - baseline, signed so that positive is better.
-        low, high: one-sided bounds at ``confidence`` (together the two-sided ``2 * confidence - 1`` interval).
+        low, high: one-sided bounds at ``confidence`` (together the two-sided ``2 * confidence - 1`` interval); of
+            ``above_chance``, whose test is two-sided, the two-sided ``confidence`` interval by cluster.
         plain: the plain two-sided 95 % percentile interval of the pinned protocol.
         attainable_margin: the claim holds at every margin above this one; None for ``superior``, which has no margin.
         clusters_needed: clusters that would settle the claim at this spread, None where more would not help.
@@ -161,8 +162,8 @@ def _limits(metric: Metric, run: Run) -> tuple[float, float] | None:
 def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     """Whether choices are right more often than half the time, corrected (Holm) over the slices of the run.
 
-    The verdict rests on the clustered p-value: choices of one cluster are not independent. What stands beside it
-    treats them as if they were, as MASB does.
+    The verdict rests on the clustered p-value, two-sided at 1 - confidence, so that "above" errs half as often: choices
+    of one cluster are not independent. What stands beside it treats them as if they were, as MASB does.
 
     Raises:
         SpecError: a metric whose chance level is not known.
@@ -176,10 +177,11 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     metric.queries(columns)  # refuses a slice that is not there
     parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]
     family = [replace(metric, slice=part) for part in parts]
-    found = [against_chance(m(columns), _clusters(subject.run, m)) for m in family]
+    found = [against_chance(m(columns), _clusters(subject.run, m), **level._asdict()) for m in family]
     place = parts.index(metric.slice)
     one, corrected = found[place], holm([chance.p_clustered for chance in found])[place]
     sure = corrected <= 1 - level.confidence
+    percent = f"{100 * level.confidence:g} %"
     side = "above_chance" if one.accuracy > 0.5 else "below_chance"
     return Finding(
         **_head(subject, endpoint),
@@ -196,9 +198,9 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
         queries=one.trials,
         p_corrected=corrected,
         chance=[
-            f"clustered: 95 % interval [{one.clustered_low:.3f}, {one.clustered_high:.3f}], p {one.p_clustered:.2g}, "
-            f"{corrected:.2g} after Holm's correction over {len(parts)} slices",
-            f"as if independent: 95 % interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson), "
+            f"clustered: {percent} interval [{one.clustered_low:.3f}, {one.clustered_high:.3f}], "
+            f"p {one.p_clustered:.2g}, {corrected:.2g} after Holm's correction over {len(parts)} slices",
+            f"as if independent: {percent} interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson), "
             f"p {one.p_exact:.2g} (exact binomial); {one.ties} ties, each counted one half",
         ],
         notes=list(subject.notes),

@@ -117,7 +117,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     @cached_property
     def columns(self) -> Columns:
         """The outcomes as arrays, as a ``Metric`` reads them."""
-        return Columns(self.queries)
+        return Columns(self.queries, self.direction)
 
     @cached_property
     def form_rows(self) -> list[FormRow]:
@@ -130,9 +130,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 class Columns:
     """What a metric reads of a run: arrays of one entry per query."""
 
-    def __init__(self, outcomes: Outcomes) -> None:
+    def __init__(self, outcomes: Outcomes, direction: str) -> None:
         import numpy as np
 
+        self.direction = direction
         self.first_hit_rank: npt.NDArray[np.int64] = np.asarray(outcomes.first_hit_rank, dtype=np.int64)
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
         self.tied: npt.NDArray[np.int64] = np.asarray(outcomes.tied, dtype=np.int64)

@@ -179,6 +179,11 @@ class RetrievalSession:
         clip = next((clip for clip in self._datasets[dataset].clips if clip.id == name), None)
         return heard(clip, self.cache / "listen" / dataset if self.cache else None) if clip else name
 
+    def typed(self, dataset: str) -> str:
+        """What a command takes for a dataset of this run: a folder's place, or a name."""
+        where = self._names.get(("dataset", dataset))
+        return str(where) if isinstance(where, Path) else dataset
+
     def embedder(self, model: ModelSpec) -> Embedder | Fused:
         """``model``, hashed and loaded when that is needed."""
         from pytest_audioretrieval.embedding.fused import embedder

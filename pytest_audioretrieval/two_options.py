@@ -66,8 +66,7 @@ def distances(embedder: Embedder | Fused, dataset: Dataset) -> tuple[Floats, Flo
     every = [getattr(item, name) for name in ("text", "swap", "paraphrase") for item in asked]
     text, swap, paraphrase = embedder.texts(every).reshape(3, len(asked), -1)
     found = text_distances(text, swap, paraphrase, [item.recording for item in asked])
-    # Of equal vectors the cosine may pass 1 by a rounding error.
-    return found.swap.clip(min=0.0), found.paraphrase.clip(min=0.0)
+    return found.swap, found.paraphrase
 
 
 def _there(dataset: Dataset, items: tuple[Any, ...], direction: str) -> tuple[Any, ...]:

@@ -261,6 +261,27 @@ def test_below_chance_is_no_lack_of_evidence() -> None:
     assert (finding.verdict, finding.holds) == ("below_chance", False)
 
 
+def test_a_ranking_is_no_choice() -> None:
+    """Its ties are with other clips, and one half is not what chance would do."""
+    ranked = measure(Fake(VECTORS), dataset(*QUERIES), "t2a")
+    with pytest.raises(SpecError, match="no tied of two options: ask in direction choice or texts"):
+        judge_chance(ranked, endpoint(accuracy(), "above_chance"), LEVEL)
+    with pytest.raises(SpecError, match="no swap_distance of two options: ask in direction texts"):
+        sensitivity().value(ranked.run.columns)
+
+
+def test_the_level_asked_for_is_that_of_claims_against_chance() -> None:
+    subject = chosen([(n > 0, "order", f"o{n}") for n in range(10)])
+    claimed = endpoint(accuracy().within("order"), "above_chance")
+    levels = (Level(0.95, 2_000, 0), Level(0.99, 2_000, 0), Level(0.95, 2_000, 1))
+    usual, surer, other = (judge_chance(subject, claimed, level) for level in levels)
+    assert (usual.verdict, surer.verdict) == ("above_chance", "inconclusive")  # p = 0.0215
+    assert surer.chance[0].startswith("clustered: 99 % interval [")
+    ends = [(finding.low or 0, finding.high or 0) for finding in (surer, usual, other)]
+    assert ends[0][0] < ends[1][0] < ends[1][1] < ends[0][1]
+    assert ends[2] != ends[1]
+
+
 def test_only_accuracy_has_a_chance_level() -> None:
     with pytest.raises(SpecError, match="R@1 has no chance level"):
         judge_chance(chosen([(True, "order", "a")]), endpoint(hit_rate(1), "above_chance"), LEVEL)

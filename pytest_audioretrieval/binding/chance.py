@@ -81,6 +81,6 @@ def _cells(found: Chance, exact: float | None, clustered: float | None) -> tuple
 
 
 def _verdict(accuracy: float, p: float) -> str:
-    if p >= ALPHA:
+    if p > ALPHA:
         return "at"
     return "above" if accuracy > 0.5 else "below"

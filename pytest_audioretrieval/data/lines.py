@@ -61,21 +61,23 @@ def explain(error: Exception, shape: type[Any]) -> str:
 
 
 def csv_lines(
-    text: bytes, path: Path, columns: Sequence[str], optional: Sequence[str] = ()
+    text: bytes, path: Path, columns: Sequence[str], optional: Sequence[str] = (), *, tabs: bool = False
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Line numbers, from 1 (the last line of a row that has several), and rows by column; blank lines are passed over.
 
     Args:
         columns: those that the header line has to name, in any order; ``optional`` those it may name.
+        tabs: cells are parted by tabs and never quoted.
 
     Raises:
         DataError: a wrong header, a row of another length, no UTF-8, no CSV.
     """
     try:
-        reader = csv.reader(io.StringIO(text.decode(), newline=""), strict=True)
+        lines = io.StringIO(text.decode(), newline="")
     except UnicodeDecodeError as error:
         number = text.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}:{number}: invalid UTF-8: save the file as UTF-8") from None
+    reader = csv.reader(lines, csv.excel_tab, quoting=csv.QUOTE_NONE) if tabs else csv.reader(lines, strict=True)
     header: Sequence[str] | None = None
     try:
         for cells in reader:
@@ -88,7 +90,7 @@ def csv_lines(
             if len(cells) != len(header):
                 raise DataError(
                     f"{path}:{reader.line_num}: {len(cells)} cells, expected {len(header)} ({', '.join(header)}): "
-                    "quote a cell that holds a comma"
+                    + ("part cells by single tabs" if tabs else "quote a cell that holds a comma")
                 )
             yield reader.line_num, dict(zip(header, cells, strict=True))
     except csv.Error as error:

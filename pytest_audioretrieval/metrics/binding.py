@@ -219,7 +219,7 @@ def _probabilities(name: str, values: npt.ArrayLike) -> Floats:
 def _accuracy(run: ChoiceLike) -> Floats:
     import numpy as np
 
-    tied = _asked(run, "tied", "choice")
+    tied = _asked(run, "tied", "choice", "texts")
     values: Floats = np.where(tied == 1, 0.5, run.first_hit_rank == 1)
     return values
 
@@ -233,8 +233,9 @@ def _sensitivity(run: TextsLike) -> Floats:
     return shares
 
 
-def _asked(run: RankingLike, column: str, direction: str) -> npt.NDArray[Any]:
+def _asked(run: RankingLike, column: str, *directions: str) -> npt.NDArray[Any]:
+    """A column that tells of two options; in runs of other directions it is empty, or tells of something else."""
     found = getattr(run, column, None)
-    if found is None:
-        raise SpecError(f"this run has no {column}: ask in direction {direction!r}")
+    if found is None or getattr(run, "direction", directions[0]) not in directions:
+        raise SpecError(f"this run has no {column} of two options: ask in direction {' or '.join(directions)}")
     return cast("npt.NDArray[Any]", found)

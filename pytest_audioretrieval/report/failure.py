@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,8 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         return
     if finding.claim == "above_chance":
         yield "next: these choices do not show that the model reads this property; what it reads, and what it guesses:"
-        yield f"      python -m pytest_audioretrieval binding {finding.model_spec} --dataset {finding.dataset}"
+        words = ("binding", finding.model_spec, "--dataset", session.typed(finding.dataset))
+        yield f"      {shlex.join(('python', '-m', 'pytest_audioretrieval', *words))}"
         if finding.verdict == "inconclusive":
             yield "      to be warned rather than failed while it does not: --retrieval-on-inconclusive warn"
         return

@@ -1,7 +1,8 @@
 """Whether choices between two options beat a coin: the usual answer, and one that knows which choices belong together.
 
 **Independent.** The exact two-sided binomial test and Wilson's interval (MASB, Exp. 1), as if
-every choice were a new observation. Two captions of one recording are not, so both promise too much.
+every choice were a new observation. Two captions of one recording are not: where they are answered alike both promise
+too much, and where one is right because the other is wrong, as in mirror pairs, too little.
 
 **Clustered.** Under chance a cluster is as likely to prefer the right options as the wrong ones *by the same amount*.
 So its sum of (choice - 1/2) keeps its size and flips its sign, each cluster on its own, whatever its choices have in
@@ -29,13 +30,10 @@ from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import choices, same_length
 from pytest_audioretrieval.stats.paired import CONFIDENCE, RESAMPLES, check_settings
 
-#: Of each end of a two-sided interval.
-_ONE_SIDED = (1 + CONFIDENCE) / 2
-
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """An accuracy against 1/2, all choices independent and by cluster; both p two-sided, both intervals 95 %.
+    """An accuracy against 1/2, all choices independent and by cluster; both p and both intervals are two-sided.
 
     Attributes:
         accuracy: right choices and half the ties, over all ``trials``.
@@ -56,25 +54,32 @@ class Chance:
 
 
 def against_chance(
-    correct: npt.ArrayLike, cluster: Iterable[Hashable], *, resamples: int = RESAMPLES, seed: int = SEED
+    correct: npt.ArrayLike,
+    cluster: Iterable[Hashable],
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
 ) -> Chance:
     """Test choices between two options against chance, 1/2 (MASB, Exp. 1 and 4; method: the module's text).
 
     Args:
         correct: [Q], 1 right, 0 wrong, 0.5 at a tie.
         cluster: [Q] labels, any hashable: the recording or track of each choice.
+        confidence: of both two-sided intervals.
         resamples: of the clustered interval; both p-values are exact.
 
     Raises:
         SpecError: an argument out of range. DataError: other outcomes, or labels that do not fit.
     """
-    check_settings(_ONE_SIDED, resamples, seed)
+    one_sided = (1 + confidence) / 2
+    check_settings(one_sided, resamples, seed)
     found, clusters = choices("correct", correct), group(cluster)
     trials = same_length({"correct": found, "cluster": clusters.codes})
     halves = int(2 * found.sum())
     successes = (halves + (halves < trials)) // 2
-    wilson_low, wilson_high = _wilson(halves / 2 / trials, trials)
-    low, high = _clustered_interval(found, clusters, resamples, seed)
+    wilson_low, wilson_high = _wilson(halves / 2 / trials, trials, one_sided)
+    low, high = _clustered_interval(found, clusters, one_sided, resamples, seed)
     return Chance(
         accuracy=fsum(found) / trials,
         trials=trials,
@@ -107,15 +112,17 @@ def sign_flip_p(sums: Floats) -> float:
     return min(1.0, float(plus[distance >= abs(sums.sum())].sum()))
 
 
-def _wilson(share: float, trials: int) -> tuple[float, float]:
+def _wilson(share: float, trials: int, one_sided: float) -> tuple[float, float]:
     """Wilson's score interval (1927), of a share that may hold half successes."""
-    square = NormalDist().inv_cdf(_ONE_SIDED) ** 2
+    square = NormalDist().inv_cdf(one_sided) ** 2
     centre = share + square / (2 * trials)
     reach = sqrt(square * (share * (1 - share) + square / (4 * trials)) / trials)
     return max(0.0, (centre - reach) / (1 + square / trials)), min(1.0, (centre + reach) / (1 + square / trials))
 
 
-def _clustered_interval(correct: Floats, clusters: Clusters, resamples: int, seed: int) -> tuple[float, float]:
+def _clustered_interval(
+    correct: Floats, clusters: Clusters, one_sided: float, resamples: int, seed: int
+) -> tuple[float, float]:
     drawn = resample(clusters.sums(correct)[None], clusters.sizes, resamples, seed)
     lower, upper = drawn.means(np.zeros(1)), drawn.means(np.array([drawn.mean_size]))
-    return float(lower_bound(lower, _ONE_SIDED)[0]), -float(lower_bound(-upper, _ONE_SIDED)[0])
+    return float(lower_bound(lower, one_sided)[0]), -float(lower_bound(-upper, one_sided)[0])

@@ -196,7 +196,7 @@ def test_a_model_that_errs_in_one_property_fails_in_that_alone(recorded: Project
     assert "why: " not in screen  # nothing tells what a caption breaks
 
 
-def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project) -> None:
+def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project, duos: Path) -> None:
     """Right for four tracks of eight: nobody can tell it from chance."""
     recorded.monkeypatch.setenv("HARMED", "half")
     chance = sorted(name("above_chance", part) for part in SLICES)
@@ -207,7 +207,7 @@ def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project) -> None:
             "role:accuracy of told:Told on duos choice, against chance: inconclusive (claimed: above_chance)",
             "  accuracy 0.5000 of 16 choices in 8 clusters; chance is 0.5",
             "  clustered: 95 % interval *, p 1, 1 after Holm's correction over 4 slices",
-            "      python -m pytest_audioretrieval binding told:Told --dataset duos",
+            f"      python -m pytest_audioretrieval binding told:Told --dataset {duos.resolve()}",
         ]
     )
     for part in SLICES:

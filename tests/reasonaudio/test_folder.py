@@ -272,8 +272,14 @@ BAD: list[tuple[Change, str]] = [
     (edit(Q, IN_ORDER, ""), "queries.jsonl:1: no constraints (nor have 0 others of 2 queries)"),
     (without(R), "out: no qrels.tsv"),
     (write(R, "query-id\tclip-id\tscore\n"), "qrels.tsv: names no relevant clip"),
-    (edit(R, "query-id\tclip-id\tscore\n", ""), "qrels.tsv:1: columns order-001"),
-    (append(R, "order-001\n"), "qrels.tsv:6: 1 cells, expected 3"),
+    (
+        edit(R, "query-id\tclip-id\tscore\n", ""),
+        "qrels.tsv:1: columns missing 'query-id', 'clip-id', 'score'; unknown",
+    ),
+    (
+        append(R, "order-001\n"),
+        "qrels.tsv:6: 1 cells, expected 3 (query-id, clip-id, score): part cells by",
+    ),
     (edit(R, "\t1\n", "\t0\n"), "qrels.tsv:2: score '0': expected 1"),
     (edit(R, "order-001", "order-01"), "qrels.tsv:2: query 'order-01': did you mean 'order-001'? no such query"),
     (edit(R, A.id, "00007_seq_dog.0-5"), "qrels.tsv:2: clip '00007_seq_dog.0-5': no such file"),
@@ -331,12 +337,12 @@ def test_a_folder_that_contradicts_itself_is_refused_in_one_line(folder: Path, c
 @pytest.mark.parametrize(
     ("queries", "expected"),
     [
-        ("id,text\nq1,dog\n", "queries.csv:1: columns id, text: expected id, task, text"),
-        ("", "queries.csv:1: columns none: expected id, task, text"),
+        ("id,text\nq1,dog\n", "queries.csv:1: columns missing 'task': expected id, task, text"),
+        ("", "queries.csv: no queries"),
         ("id,task,text\nq1,order,dog, then rain\n", "queries.csv:2: 4 cells, expected 3"),
         ("id,task,text\nq1,other,dog\n", "queries.csv:2: task 'other'"),
         ("id,task,text\nq1,order,dog\nq1,order,rain\n", "queries.csv:3: id 'q1' stands on line 2"),
-        ('id,task,text\nq1,order,"dog', "queries.csv:2: no readable table"),
+        ('id,task,text\nq1,order,"dog', "queries.csv:2: no readable CSV"),
         ("id,task,text\nq1,order,\udcff\n", "queries.csv:2: invalid UTF-8"),
     ],
 )

@@ -21,7 +21,7 @@ import msgspec
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.lines import read
-from pytest_audioretrieval.data.manifest import SETTINGS, Settings, read_settings, verify
+from pytest_audioretrieval.data.manifest import SETTINGS, read_settings, verify
 from pytest_audioretrieval.data.reasonaudio import corpus
 from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice
 from pytest_audioretrieval.data.reasonaudio.constraints import broken
@@ -66,19 +66,18 @@ def write_queries(
     write_atomically(out / SETTINGS, toml.encode())
 
 
-def load_reasonaudio(folder: Path, settings: Settings | None = None, progress: Progress = iter) -> Dataset:
+def load_reasonaudio(folder: Path, *, progress: Progress = iter) -> Dataset:
     """The dataset in ``folder``: its queries are asked of its clips, its choices between two of them.
 
     Choices that share a text are one cluster, together with the query of that text. Every clip is hashed, none decoded.
 
     Args:
-        settings: what ``dataset.toml`` says, where it was read before.
         progress: wraps the clips while they are hashed.
 
     Raises:
         DataError: as ``read_release``; ``queries.jsonl`` does not have the sha256 that pins it.
     """
-    settings = settings or read_settings(folder)
+    settings = read_settings(folder)
     if settings.sha256 is not None:
         path = one_of(folder, QUERIES)
         verify(hashlib.sha256(read(path, expected="restore it")).hexdigest(), settings.sha256, str(path))

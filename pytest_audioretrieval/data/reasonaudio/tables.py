@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_audioretrieval.data.lines import json_lines, read
+from pytest_audioretrieval.data.lines import csv_lines, json_lines, read
 from pytest_audioretrieval.data.reasonaudio.constraints import Constraints
 from pytest_audioretrieval.data.reasonaudio.templates import TASKS, Task
 from pytest_audioretrieval.data.texts import caption_text, is_id
@@ -73,7 +71,7 @@ def query_lines(path: Path) -> dict[str, tuple[int, QueryLine]]:
         DataError: a line that is not as described, an unknown task, an empty text, an id that comes twice.
     """
     if path.suffix == ".csv":
-        rows = table(path, ("id", "task", "text"))
+        rows = _rows(path, ("id", "task", "text"))
         found = _by_id(((number, QueryLine(row["id"], row["task"], row["text"])) for number, row in rows), path)
     else:
         found = _by_id(json_lines(read(path, expected="write one query a line"), path, QueryLine), path)
@@ -100,7 +98,7 @@ def relevant_lines(path: Path) -> Iterator[Relevant]:
         DataError: a line that is not as described; no line.
     """
     empty = True
-    for number, row in table(path, RELEVANCE):
+    for number, row in _rows(path, RELEVANCE):
         empty, where = False, f"{path}:{number}"
         if row["score"] != "1":
             raise DataError(f"{where}: score {row['score']!r}: expected 1, leave out pairs that are not relevant")
@@ -114,32 +112,9 @@ def task_of(line: QueryLine | ChoiceLine) -> Task:
     return next(task for task in TASKS if task == line.task)
 
 
-def table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Line numbers and rows of a file with a header: tabs between the cells of ``.tsv``, commas in ``.csv``.
-
-    Raises:
-        DataError: not UTF-8, other columns, a line with another number of cells.
-    """
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
     raw = read(path, expected=f"write a header and lines with {', '.join(columns)}")
-    try:
-        text = io.StringIO(raw.decode(), newline="")
-    except UnicodeDecodeError as error:
-        number = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{number}: invalid UTF-8: save the file as UTF-8") from None
-    quoted = path.suffix == ".csv"
-    reader = csv.reader(
-        text, delimiter="," if quoted else "\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
-    )
-    try:
-        header = next(reader, [])
-        if sorted(header) != sorted(columns):
-            raise DataError(f"{path}:1: columns {', '.join(header) or 'none'}: expected {', '.join(columns)}")
-        for cells in filter(None, reader):
-            if len(cells) != len(header):
-                raise DataError(f"{path}:{reader.line_num}: {len(cells)} cells, expected {len(header)}")
-            yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: no readable table: {error}") from None
+    return csv_lines(raw, path, columns, tabs=path.suffix == ".tsv")
 
 
 def _by_id(rows: Iterable[tuple[int, Line]], path: Path) -> dict[str, tuple[int, Line]]:
