@@ -155,6 +155,10 @@ def _clusters(run: Run, metric: Metric) -> list[str]:
 
 
 def _limits(metric: Metric, run: Run) -> tuple[float, float] | None:
+    """Least and greatest value a query can have, where those seen may not show them: all hits may be misses alike."""
+    least, greatest = metric.bounds
+    if (least, greatest) == (0.0, 1.0):
+        return 0.0, 1.0
     # Of texts, the pool of the other direction, a run knows no number.
     return None if run.direction == "a2t" else metric.limits(run.dataset.clips)
 
@@ -172,7 +176,7 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     from pytest_audioretrieval.stats.multiplicity import holm
 
     metric, columns = endpoint.metric, subject.run.columns
-    if not metric.name.endswith("accuracy"):
+    if metric.chance != 0.5:
         raise SpecError(f"{metric} has no chance level of one half: claim accuracy() above chance")
     metric.queries(columns)  # refuses a slice that is not there
     parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]

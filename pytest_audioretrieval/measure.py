@@ -138,7 +138,8 @@ def _with_means(run: Run) -> Run:
 
     means = {str(metric): metric.value(run.columns) for metric in _metrics(run)}
     means["tied_queries"] = float(sum(t > 0 for t in run.queries.tied))
-    means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / run.dataset.queries
+    if "R@1" in means:
+        means["R@1 pessimistic"] = sum(r == 1 for r in run.queries.pessimistic_rank) / run.dataset.queries
     return msgspec.structs.replace(run, metrics={name: round(value, 9) for name, value in means.items()})
 
 
@@ -147,11 +148,14 @@ def _metrics(run: Run) -> Iterator[Metric]:
     from pytest_audioretrieval.metrics import binding, retrieval
 
     parts = tuple(dict.fromkeys(run.queries.slice or ()))
-    whole = [retrieval.hit_rate(k) for k in (1, 5, 10)]
-    whole += [retrieval.map_at(10), retrieval.mrr(), retrieval.mean_rank(), retrieval.median_rank(), retrieval.margin()]
-    own = {"choice": [binding.accuracy()], "texts": [binding.accuracy(), binding.sensitivity()]}.get(run.direction, [])
-    yield from (*whole, *own)
-    yield from (metric.within(part) for part in parts for metric in own or [retrieval.hit_rate(1), retrieval.ndcg(10)])
+    if own := {"choice": [binding.accuracy()], "texts": [binding.accuracy(), binding.sensitivity()]}.get(run.direction):
+        yield from (*own, retrieval.margin())
+    else:
+        own = [retrieval.hit_rate(1), retrieval.ndcg(10)]
+        yield from (retrieval.hit_rate(k) for k in (1, 5, 10))
+        yield from (retrieval.map_at(10), retrieval.mrr(), retrieval.mean_rank(), retrieval.median_rank())
+        yield retrieval.margin()
+    yield from (metric.within(part) for part in parts for metric in own)
 
 
 def environment(device: str) -> dict[str, str]:

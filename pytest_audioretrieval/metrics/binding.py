@@ -85,7 +85,7 @@ class TextPrior:
 
 def accuracy() -> Metric:
     """``accuracy``: 1 where the right option scores higher, 0.5 at a tie, else 0; chance is 0.5 (MASB, Exp. 1, 4)."""
-    return Metric("accuracy", True, (0.0, 1.0), cast("Callable[[RankingLike], Floats]", _accuracy))
+    return Metric("accuracy", True, (0.0, 1.0), cast("Callable[[RankingLike], Floats]", _accuracy), chance=0.5)
 
 
 def sensitivity() -> Metric:

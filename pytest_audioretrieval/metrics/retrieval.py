@@ -50,6 +50,7 @@ class Metric:
         form: the reformulation it is about, ``robustness.ALL`` where about all of them, None where about none.
         octaves: of a logarithm of ranks, its least and greatest value over log2 of the pool's size.
         slice: the part of the benchmark that it is read on; None for all of it.
+        chance: the mean that guessing has; None where it has none of its own.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Metric:
     form: str | None = None
     octaves: tuple[int, int] | None = None
     slice: str | None = None
+    chance: float | None = None
 
     def __call__(self, ranking: RankingLike) -> Floats:
         values = self.per_query(ranking)

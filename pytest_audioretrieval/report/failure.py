@@ -97,7 +97,7 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         words = ("binding", finding.model_spec, "--dataset", session.typed(finding.dataset))
         yield f"      {shlex.join(('python', '-m', 'pytest_audioretrieval', *words))}"
         if finding.verdict == "inconclusive":
-            yield "      to be warned rather than failed while it does not: --retrieval-on-inconclusive warn"
+            yield "      to judge the other claims alone: -k 'not above_chance'"
         return
     more = partial(session.command, finding.model_spec)
     if finding.verdict == "regressed":
