@@ -235,6 +235,6 @@ def _sensitivity(run: TextsLike) -> Floats:
 
 def _asked(run: RankingLike, column: str, direction: str) -> npt.NDArray[Any]:
     found = getattr(run, column, None)
-    if found is None:
+    if found is None or not len(found):
         raise SpecError(f"this run has no {column}: ask in direction {direction!r}")
     return cast("npt.NDArray[Any]", found)
