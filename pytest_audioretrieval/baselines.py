@@ -77,7 +77,7 @@ def _meaning(field: str, new: Run) -> str:
     """What differs where digests do: that of the candidate pool, compared before, says what is the same."""
     if field != "dataset.fingerprint":
         return ""
-    if new.direction in ("choice", "texts"):
+    if new.direction in runs.TWO_OPTIONS:
         return " (same options: another part of the dataset differs)"
     if new.direction == "a2t":
         return " (same captions: a sound file or the rule for identical captions differs)"

@@ -11,6 +11,7 @@ from pytest_audioretrieval import baselines
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.form_rows import FormRow
 from pytest_audioretrieval.lost import Loser, Lost
+from pytest_audioretrieval.runs import TWO_OPTIONS
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.retrieval import Metric
@@ -170,7 +171,7 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     of one cluster are not independent. What stands beside it treats them as if they were, as MASB does.
 
     Raises:
-        SpecError: a metric whose chance level is not known.
+        SpecError: a metric, or a direction, whose chance level is not known.
     """
     from pytest_audioretrieval.stats.chance import against_chance
     from pytest_audioretrieval.stats.multiplicity import holm
@@ -178,6 +179,11 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     metric, columns = endpoint.metric, subject.run.columns
     if metric.chance != 0.5:
         raise SpecError(f"{metric} has no chance level of one half: claim accuracy() above chance")
+    if subject.run.direction not in TWO_OPTIONS:
+        raise SpecError(
+            f"direction {subject.run.direction} has no chance level of one half, because all of a pool are ranked: "
+            f"claim above chance in direction {' or '.join(TWO_OPTIONS)}"
+        )
     metric.queries(columns)  # refuses a slice that is not there
     parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]
     family = [replace(metric, slice=part) for part in parts]

@@ -27,6 +27,8 @@ MARGIN_DIGITS = 7
 #: Two cosines differ by at most this.
 COSINES_APART = 2.0
 MOST_CANDIDATES = 2**31
+#: Directions with two candidates a query, so that chance is one half.
+TWO_OPTIONS = ("choice", "texts")
 #: Digits after the point that a stored average precision keeps.
 AP_DIGITS = 9
 
@@ -136,7 +138,8 @@ class Columns:
         self.direction = direction
         self.first_hit_rank: npt.NDArray[np.int64] = np.asarray(outcomes.first_hit_rank, dtype=np.int64)
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
-        self.tied: npt.NDArray[np.int64] = np.asarray(outcomes.tied, dtype=np.int64)
+        if direction in TWO_OPTIONS:  # of a pool, a tie is no half of an answer
+            self.tied: npt.NDArray[np.int64] = np.asarray(outcomes.tied, dtype=np.int64)
         rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
         self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
         self.source_rank: npt.NDArray[np.int64] = np.asarray(outcomes.source_rank or [], dtype=np.int64)
@@ -241,7 +244,9 @@ def _contradiction(run: Run) -> str | None:
     if len(set(q.id)) != count:
         twice = next(i for i in q.id if q.id.count(i) > 1)
         return f"query id {twice!r} stands twice"
-    for name, low, high in (("margin", -COSINES_APART, COSINES_APART), ("ap", 0.0, 1.0)):
+    # Of a choice, the margin may be one of a pair scorer, which has a scale of its own.
+    apart = float("inf") if run.direction == "choice" else COSINES_APART
+    for name, low, high in (("margin", -apart, apart), ("ap", 0.0, 1.0)):
         for query, value in zip(q.id, getattr(q, name), strict=True):
             if not low <= value <= high:
                 return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
@@ -251,6 +256,7 @@ def _contradiction(run: Run) -> str | None:
         or _wrong_precision(run)
         or _impossible_form(run)
         or _impossible_distance(run)
+        or _impossible_choice(run)
     )
 
 
@@ -275,6 +281,8 @@ def _missing_or_spare_columns(run: Run) -> str | None:
     ):
         if (getattr(q, field) is not None) != needed:
             return f"direction is {run.direction!r} {'without' if needed else 'with'} queries.{field}"
+    if run.direction in TWO_OPTIONS and q.relevant_ranks is not None:
+        return f"direction is {run.direction!r} with queries.relevant_ranks"
     if asked and set(q.forms or ()) != set(FORMS):
         return f"queries.forms are {', '.join(q.forms or ()) or 'none'}, expected {', '.join(FORMS)}"
     return None
@@ -302,6 +310,25 @@ def _impossible_distance(run: Run) -> str | None:
         for query, value in zip(q.id, column, strict=False):
             if not 0 <= value <= COSINES_APART:
                 return f"query {query!r}: distance {value}, expected 0 to {COSINES_APART:g}"
+    return None
+
+
+def _impossible_choice(run: Run) -> str | None:
+    """Of two options: rank, tie, margin and distances say one thing, but for the digits that are not stored."""
+    q = run.queries
+    if run.direction not in TWO_OPTIONS:
+        return None
+    for query, rank, worst, tied, margin in zip(
+        q.id, q.first_hit_rank, q.pessimistic_rank, q.tied, q.margin, strict=True
+    ):
+        right = margin >= 0 if rank == 1 else margin <= 0
+        if not right or worst != rank or tied not in (0, 1) or (tied and (rank == 1 or margin)):
+            return f"query {query!r}: rank {rank} (pessimistic {worst}), tied {tied} and margin {margin} cannot be"
+    for query, margin, swap, near in zip(
+        q.id, q.margin, q.swap_distance or [], q.paraphrase_distance or [], strict=False
+    ):
+        if abs(margin - (swap - near)) > 2 * 10**-MARGIN_DIGITS:
+            return f"query {query!r}: margin {margin} does not follow from its distances {swap} and {near}"
     return None
 
 

@@ -127,6 +127,13 @@ def test_texts_by_hand() -> None:
         ),
         ({"first_hit_rank": [3, 2, 1], "pessimistic_rank": [3, 2, 1]}, "query 'a': ranks [3] with first_hit_rank 3"),
         ({"slice": ["x"]}, "queries.slice has 1 entries"),
+        ({"tied": [1, 1, 0]}, "query 'a': rank 2 (pessimistic 2), tied 1 and margin -"),
+        ({"tied": [0, 1, 1]}, "query 'c': rank 1 (pessimistic 1), tied 1 and margin 1.0 cannot be"),
+        ({"tied": [0, 2, 0]}, "query 'b': rank 2 (pessimistic 2), tied 2"),
+        ({"pessimistic_rank": [2, 2, 2]}, "query 'c': rank 1 (pessimistic 2)"),
+        ({"first_hit_rank": [1, 2, 1], "ap": [1.0, 0.5, 1.0], "pessimistic_rank": [1, 2, 1]}, "query 'a': rank 1"),
+        ({"swap_distance": [0.04, 0.0, 2.0]}, "query 'c': margin 1.0 does not follow from its distances 2.0 and 0.0"),
+        ({"relevant_ranks": [[2], [2], [1]]}, "direction is 'texts' with queries.relevant_ranks"),
     ],
 )
 def test_a_stored_run_that_cannot_be(change, says) -> None:
@@ -285,3 +292,27 @@ def test_the_level_asked_for_is_that_of_claims_against_chance() -> None:
 def test_only_accuracy_has_a_chance_level() -> None:
     with pytest.raises(SpecError, match="R@1 has no chance level"):
         judge_chance(chosen([(True, "order", "a")]), endpoint(hit_rate(1), "above_chance"), LEVEL)
+
+
+def test_a_pool_has_no_chance_level_of_one_half() -> None:
+    """Of 500 clips the first is right by chance once in 500 times; ``accuracy`` of such a run means nothing."""
+    found = measure(Fake(VECTORS), dataset(*QUERIES), "t2a")
+    with pytest.raises(SpecError, match="direction t2a has no chance level of one half, because all of a pool are"):
+        judge_chance(found, endpoint(accuracy(), "above_chance"), LEVEL)
+    with pytest.raises(SpecError, match="this run has no tied: ask in direction 'choice'"):
+        accuracy()(found.run.columns)
+
+
+def test_sensitivity_of_a_run_without_distances() -> None:
+    found = chosen([(True, "order", "a")]).run.columns
+    for metric in (sensitivity(), sensitivity().within("order")):
+        with pytest.raises(SpecError, match="this run has no swap_distance: ask in direction 'texts'"):
+            metric(found)
+
+
+def test_scores_of_a_pair_scorer_have_a_scale_of_their_own() -> None:
+    """Its run is read back as it was written, however far apart they are."""
+    vectors = {"dog": [450.0, -40.5, 0, 0]}
+    run = measure(Fake(vectors), dataset(choose("a", ("dog", "c0"), ("dog", "c1"))), "choice").run
+    assert run.queries.margin == [490.5]
+    assert runs.decode(runs.encode(run).encode(), "here") == run

@@ -194,3 +194,12 @@ def test_two_processes_record_and_judge_alike(told: Project, recorded: Project) 
     assert table(done.stdout.splitlines()) == table(alone.outlines)
     assert len(table(alone.outlines)) == TESTS + 2
     assert findings(told.path / "one.json") == findings(told.path / "two.json")
+
+
+def test_a_release_without_choices_is_asked_the_rest(told: Project, corpus: Path) -> None:
+    bare = told.path / "bare"
+    shutil.copytree(corpus, bare)
+    (bare / "choices.jsonl").unlink()
+    result = told.run(*ARGS, "--retrieval-dataset", str(bare), "--retrieval-record", "new", "-rs")
+    assert (result.ret, counts(result)) == (0, {"recorded": 10, "skipped": 5})
+    assert "tones choice has no negation: has none" in "\n".join(result.outlines)

@@ -217,6 +217,27 @@ def test_foreign_files_are_named(sounds: Path, tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["clips/mine.flac"]
 
 
+@pytest.mark.parametrize("name", ["dataset.toml", "queries.jsonl", "queries.csv", "qrels.csv", "clips.jsonl"])
+def test_another_dataset_is_not_written_over(sounds: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(DataError, match=rf"{name} is no file of this corpus: move it elsewhere"):
+        again(sounds, tmp_path)
+    assert list(contents(tmp_path)) == [name]
+
+
+def test_a_second_build_at_the_same_time_is_refused(sounds: Path, whole: Path, tmp_path: Path) -> None:
+    """It would take the first one's unfinished files for foreign ones, or for left over ones."""
+    out = tmp_path / "out"
+
+    def meanwhile(items: Sequence[object], what: str) -> Sequence[object]:
+        with pytest.raises(DataError, match=rf"{out}: another build is at work there: let it end, or build into"):
+            again(sounds, out)
+        return items
+
+    build(sounds, out, clips=CLIPS, **ASKED, seconds=SECONDS, workers=1, track=meanwhile)
+    assert contents(again(sounds, out) and out) == contents(whole)
+
+
 def test_places_that_cannot_be(sounds: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match=r"file.*not written \((Not a directory|File exists)\)"):
@@ -225,6 +246,8 @@ def test_places_that_cannot_be(sounds: Path, tmp_path: Path) -> None:
         again(sounds, sounds / "out")
     with pytest.raises(SpecError, match="workers 0: expected at least 1"):
         again(sounds, tmp_path / "out", workers=0)
+    with pytest.raises(SpecError, match="choices per task -1: expected at least 0"):
+        build(sounds, tmp_path / "out", choices_per_task=-1)
     assert not (sounds / "out").exists()
     assert not (tmp_path / "out").exists()
 

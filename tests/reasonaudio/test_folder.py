@@ -321,6 +321,10 @@ BAD: list[tuple[Change, str]] = [
     (relisted(lambda lines: lines.clear()), f"clips.jsonl: clip {A.id!r} is missing (3 such)"),
     (relisted(lambda lines: lines[0].update(id="00009_seq_a.0-9_b.9-10")), "clips.jsonl:1: clip '00009_seq_a.0-9"),
     (relisted(lambda lines: lines[2].update(sha256="0" * 64)), "clips.jsonl says 0000"),
+    (
+        append("dataset.toml", 'identical_captions = "merge"\n'),
+        "identical_captions is for layout 'captions': remove it",
+    ),
     (edit("dataset.toml", "reasonaudio", "reason"), "dataset.toml: Invalid enum value 'reason'"),
 ]
 

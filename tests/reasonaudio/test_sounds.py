@@ -86,6 +86,7 @@ def bad(tmp_path: Path, name: str, samples: np.ndarray, rate: int = 48_000) -> P
     ("samples", "rate", "found"),
     [
         (np.zeros(48_000), 48_000, "found silence; expected a peak of at least -60 dBFS"),
+        (np.full(48_000, 0.5), 48_000, "found silence; expected a peak of at least -60 dBFS"),
         (tone(1.0, level=0.0009), 48_000, "found a peak of -61 dBFS"),
         (tone(0.05), 48_000, "found 0.05 s that are heard; expected at least 0.25 s"),
         (np.concatenate([SILENCE, tone(0.2), SILENCE]), 48_000, "found 0.2 s that are heard"),
@@ -96,7 +97,19 @@ def bad(tmp_path: Path, name: str, samples: np.ndarray, rate: int = 48_000) -> P
         (np.where(np.arange(48_000) == 7, np.inf, tone(1.0)), 48_000, "found inf at frame 7"),
         (tone(1.0, level=1.5), 48_000, r"found a sample of 1.5; expected samples in \+-1"),
     ],
-    ids=["silent", "faint", "short", "short-heard", "ten-minutes", "8-khz", "stereo", "nan", "inf", "clipped"],
+    ids=[
+        "silent",
+        "constant",
+        "faint",
+        "short",
+        "short-heard",
+        "ten-minutes",
+        "8-khz",
+        "stereo",
+        "nan",
+        "inf",
+        "clipped",
+    ],
 )
 def test_a_bad_sound_is_named(tmp_path: Path, samples: np.ndarray, rate: int, found: str) -> None:
     path = bad(tmp_path, "bad.wav", samples, rate)
@@ -124,6 +137,14 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     folder = make_sounds(tmp_path / "s")
     soundfile.write(folder / "Dog.flac", tone(1.0), 48_000)
     with pytest.raises(DataError, match=r"dog\.wav and Dog\.flac are both called 'dog': rename or remove one"):
+        read_sounds(folder)
+
+
+def test_two_names_of_one_sound(tmp_path: Path) -> None:
+    """A clip without the one would hold it as the other."""
+    folder = make_sounds(tmp_path / "s")
+    (folder / "hound.wav").symlink_to("dog.wav")
+    with pytest.raises(DataError, match=r"hound\.wav and dog\.wav are the same sound: remove one"):
         read_sounds(folder)
 
 

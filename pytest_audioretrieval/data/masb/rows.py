@@ -20,7 +20,8 @@ STYLES: tuple[Style, ...] = get_args(Style)
 #: What becomes part of a file's name.
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
+#: At most a day: what has no end is no length.
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -6,6 +6,7 @@ moment is finished by the same command, clips that were damaged since are made a
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import os
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import msgspec
 import soundfile
 
+from pytest_audioretrieval.data.manifest import SETTINGS
 from pytest_audioretrieval.data.reasonaudio import corpus
 from pytest_audioretrieval.data.reasonaudio.choices import make_choices
 from pytest_audioretrieval.data.reasonaudio.corpus import Recipe
@@ -33,6 +35,7 @@ from pytest_audioretrieval.data.reasonaudio.plan import plan
 from pytest_audioretrieval.data.reasonaudio.queries import make_queries
 from pytest_audioretrieval.data.reasonaudio.render import render
 from pytest_audioretrieval.data.reasonaudio.sounds import RATE, Atomic, read_sounds
+from pytest_audioretrieval.data.reasonaudio.tables import CHOICES, QRELS, QUERIES
 from pytest_audioretrieval.data.reasonaudio.templates import TASKS
 from pytest_audioretrieval.data.registry import Track
 from pytest_audioretrieval.errors import DataError, SpecError
@@ -87,14 +90,14 @@ def build(
         SpecError: an argument out of range.
     """
     workers = workers if workers is not None else os.cpu_count() or 1
-    _check_arguments(sounds, out, workers, queries)
+    _check_arguments(sounds, out, workers, queries, choices_per_task)
     atoms = read_sounds(sounds)
     composites = plan({label: atom.lasts for label, atom in atoms.items()}, clips, seed, seconds)
     # Before the sounds are mixed: a plan that is too small for its queries should not cost minutes.
     asked = make_queries(composites, queries // len(TASKS), seed)
     chosen = make_choices(composites, choices_per_task, seed)
     recipe = _recipe(atoms, clips, seed, seconds)
-    with _told(out):
+    with _told(out), _alone(out):
         _claim(out, recipe, composites)
         work = _Work(sounds, recipe.samples, out / corpus.FOLDER, seconds)
         made = _make_all(composites, work, workers, track or Tracker())
@@ -105,9 +108,11 @@ def build(
     return Built(composites, digests, hashlib.sha256(content).hexdigest())
 
 
-def _check_arguments(sounds: Path, out: Path, workers: int, queries: int) -> None:
+def _check_arguments(sounds: Path, out: Path, workers: int, queries: int, choices_per_task: int) -> None:
     if queries < len(TASKS) or queries % len(TASKS):
         raise SpecError(f"queries {queries}: expected a multiple of {len(TASKS)}, as many of each task")
+    if choices_per_task < 0:
+        raise SpecError(f"choices per task {choices_per_task}: expected at least 0")
     if workers < 1:
         raise SpecError(f"workers {workers}: expected at least 1")
     if out.resolve().is_relative_to(sounds.resolve()):
@@ -121,6 +126,20 @@ def _told(out: Path) -> Iterator[None]:
     except OSError as error:
         where, why = error.filename or out, error.strerror
         raise DataError(f"{where}: not written ({why}): make sure that it can be, and run this again") from None
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Hold the folder against a second build, which would take this one's unfinished files for left over ones."""
+    out.mkdir(parents=True, exist_ok=True)
+    handle = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise DataError(f"{out}: another build is at work there: let it end, or build into another folder") from None
+    finally:
+        os.close(handle)
 
 
 def _recipe(atoms: Mapping[str, Atomic], clips: int, seed: int, seconds: int) -> Recipe:
@@ -150,9 +169,15 @@ def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> None:
     for place in (out, folder):
         for left in place.glob(".*.tmp"):
             left.unlink(missing_ok=True)
-    if (out / corpus.RECIPE).exists():
+    known = (out / corpus.RECIPE).exists()
+    if known:
         _check_same(out, corpus.read_recipe(out), recipe)
     corpus.check_foreign(folder, composites)
+    # Where neither corpus.json nor a clip is, these are somebody else's.
+    known = known or any(folder.iterdir())
+    for name in (*QUERIES[known:], *QRELS[known:], *(() if known else (CHOICES, SETTINGS, corpus.CLIPS))):
+        if (out / name).exists():
+            raise DataError(f"{out / name} is no file of this corpus: move it elsewhere")
     write_atomically(out / corpus.RECIPE, msgspec.json.format(msgspec.json.encode(recipe)) + b"\n")
 
 

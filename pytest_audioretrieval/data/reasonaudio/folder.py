@@ -78,6 +78,8 @@ def load_reasonaudio(folder: Path, *, progress: Progress = iter) -> Dataset:
         DataError: as ``read_release``; ``queries.jsonl`` does not have the sha256 that pins it.
     """
     settings = read_settings(folder)
+    if settings.identical_captions != "separate":
+        raise DataError(f"{folder / SETTINGS}: identical_captions is for layout 'captions': remove it")
     if settings.sha256 is not None:
         path = one_of(folder, QUERIES)
         verify(hashlib.sha256(read(path, expected="restore it")).hexdigest(), settings.sha256, str(path))

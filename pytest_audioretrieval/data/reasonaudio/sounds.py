@@ -77,11 +77,19 @@ def read_sounds(folder: Path) -> dict[str, Atomic]:
 
     Raises:
         DataError: no such folder, fewer than 8 sounds, a file that is no sound, a name that is no label or two that
-            are the same one.
+            are the same one, two names of the same sound.
         AudioError: a sound that cannot be read, is not mono, below 16 kHz, longer than 30 s, heard for less than
             0.25 s, silent, not finite or beyond full scale.
     """
-    return {label: read_sound(path, label) for label, path in sorted(_files(folder).items())}
+    found: dict[str, Atomic] = {}
+    names: dict[bytes, str] = {}
+    for label, path in sorted(_files(folder).items()):
+        found[label] = read_sound(path, label)
+        other = names.setdefault(hashlib.sha256(found[label].samples.tobytes()).digest(), path.name)
+        if other != path.name:
+            # A clip "without dog" would hold it by its other name.
+            raise DataError(f"{path} and {other} are the same sound: remove one")
+    return found
 
 
 def read_sound(path: Path, label: str) -> Atomic:
@@ -152,6 +160,8 @@ def _check(wave: Waveform, path: Path) -> None:
     peak = float(np.abs(wave.samples).max())
     if peak > 1:
         _refuse(path, f"a sample of {peak:g}", "samples in +-1", "turn it down and save it again")
+    if np.ptp(wave.samples) == 0:
+        peak = 0.0  # a constant is not heard
     if peak < FAINTEST:
         level = f"a peak of {20 * log10(peak):.0f} dBFS" if peak else "silence"
         _refuse(path, level, f"a peak of at least {20 * log10(FAINTEST):.0f} dBFS", "use a louder recording")
