@@ -113,4 +113,4 @@ def _shown(dataset: Dataset, well: npt.NDArray[np.bool_]) -> Shown:
         right.append(choice.right.clip if between_clips else choice.right.text)
         told = between_clips and dataset.explain is not None
         broken.append(dataset.explain(choice.id, chosen.clip) if told and dataset.explain else ())
-    return Shown(query, first, right, broken)
+    return Shown(query, first, right, broken if dataset.explain else ())

@@ -48,7 +48,7 @@ def test_json_holds_every_finding_with_every_field(lost: Project) -> None:
     assert first["low"] < first["difference"] < first["high"] < 0
     assert 0 < first["p_regressed"] <= first["p_corrected"] <= 0.05
     assert len(first["losers"]) == 5
-    assert set(first["losers"][0]) == {"id", "shown", "before", "after", "first"}
+    assert set(first["losers"][0]) == {"id", "shown", "before", "after", "first", "right", "why"}
 
 
 def test_json_is_written_when_nothing_was_judged(project: Project) -> None:
