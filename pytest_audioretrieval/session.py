@@ -179,10 +179,12 @@ class RetrievalSession:
         clip = next((clip for clip in self._datasets[dataset].clips if clip.id == name), None)
         return heard(clip, self.cache / "listen" / dataset if self.cache else None) if clip else name
 
-    def typed(self, dataset: str) -> str:
-        """What a command takes for a dataset of this run: a folder's place, or a name."""
-        where = self._names.get(("dataset", dataset))
-        return str(where) if isinstance(where, Path) else dataset
+    def named(self, dataset: str) -> str:
+        """A dataset of this run as a command takes it: its folder, where it is a user's own, or its name."""
+        where, base = self._names.get(("dataset", dataset)), self.settings.invocation_dir
+        if not isinstance(where, Path):
+            return dataset
+        return shlex.quote(str(where.relative_to(base) if where.is_relative_to(base) else where))
 
     def embedder(self, model: ModelSpec) -> Embedder | Fused:
         """``model``, hashed and loaded when that is needed."""

@@ -268,15 +268,6 @@ def test_below_chance_is_no_lack_of_evidence() -> None:
     assert (finding.verdict, finding.holds) == ("below_chance", False)
 
 
-def test_a_ranking_is_no_choice() -> None:
-    """Its ties are with other clips, and one half is not what chance would do."""
-    ranked = measure(Fake(VECTORS), dataset(*QUERIES), "t2a")
-    with pytest.raises(SpecError, match="no tied of two options: ask in direction choice or texts"):
-        judge_chance(ranked, endpoint(accuracy(), "above_chance"), LEVEL)
-    with pytest.raises(SpecError, match="no swap_distance of two options: ask in direction texts"):
-        sensitivity().value(ranked.run.columns)
-
-
 def test_the_level_asked_for_is_that_of_claims_against_chance() -> None:
     subject = chosen([(n > 0, "order", f"o{n}") for n in range(10)])
     claimed = endpoint(accuracy().within("order"), "above_chance")
@@ -299,14 +290,14 @@ def test_a_pool_has_no_chance_level_of_one_half() -> None:
     found = measure(Fake(VECTORS), dataset(*QUERIES), "t2a")
     with pytest.raises(SpecError, match="direction t2a has no chance level of one half, because all of a pool are"):
         judge_chance(found, endpoint(accuracy(), "above_chance"), LEVEL)
-    with pytest.raises(SpecError, match="this run has no tied: ask in direction 'choice'"):
+    with pytest.raises(SpecError, match="no tied of two options: ask in direction choice or texts"):
         accuracy()(found.run.columns)
 
 
 def test_sensitivity_of_a_run_without_distances() -> None:
     found = chosen([(True, "order", "a")]).run.columns
     for metric in (sensitivity(), sensitivity().within("order")):
-        with pytest.raises(SpecError, match="this run has no swap_distance: ask in direction 'texts'"):
+        with pytest.raises(SpecError, match="no swap_distance of two options: ask in direction texts"):
             metric(found)
 
 

@@ -100,7 +100,9 @@ def naming(what: str, names: Sequence[str]) -> Iterator[None]:
     """Say in an error of the model, which knows positions only, what it was given."""
     try:
         yield
-    except (AudioError, ModelError) as error:
+    except (AudioError, ModelError, SystemExit) as error:
         shown = ", ".join(repr(name[:SHOWN_LETTERS]) for name in names[:SHOWN])
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        if isinstance(error, SystemExit):  # pytest would end with it, and say nothing
+            raise ModelError(f"{what} {shown}{more}: the model ended the process (exit {error.code})") from None
         raise type(error)(f"{what} {shown}{more}: {error}") from None

@@ -109,7 +109,8 @@ def retriever(model: Model, name: str) -> Retriever:
     if is_retriever(model):
         return model
     raise SpecError(
-        f"{name} scores one pair at a time and embeds nothing: ask in direction choice, e.g. --retrieval-suite binding"
+        f"{name} scores one pair at a time and embeds nothing: ask in direction choice, e.g. "
+        "--retrieval-suite binding -k choice"
     )
 
 

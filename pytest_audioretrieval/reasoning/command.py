@@ -70,7 +70,8 @@ def run_build(arguments: argparse.Namespace) -> int:
         print("stopped: the same command goes on from here", file=sys.stderr)
         return _INTERRUPTED
     print(f"{arguments.out}: {len(built.composites)} clips, corpus sha256 {built.sha256}")
-    print(f"next: pytest --retrieval-suite reasoning --retrieval-dataset {shlex.quote(str(arguments.out))}")
+    asked = f"--retrieval-suite reasoning --retrieval-dataset {shlex.quote(str(arguments.out))}"
+    print(f"next: pytest --model MODEL {asked} --retrieval-record new, and to gate the same without --retrieval-record")
     return 0
 
 
@@ -81,7 +82,7 @@ def _register_show(actions: Commands) -> None:
         description="Print a query and when each sound is heard in clips that meet it, and in some that do not.",
     )
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help="folder of a corpus with its queries")
+    add("out", type=Path, metavar="OUT", help="folder of a corpus with its queries, or 'reasoning', the built-in one")
     add("--query", required=True, metavar="ID", help="of a query or of a two-option item")
     add("--clip", metavar="ID", help="show this clip alone (its name, or its number)")
     parser.set_defaults(run=run_show)

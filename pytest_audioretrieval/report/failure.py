@@ -77,10 +77,15 @@ def _losers(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         if not query.right:
             yield f"               first now: {_short(query.first)}"
             continue
+        if (clip := session.heard(finding.dataset, query.shown)) != query.shown:
+            yield f"                    clip: {_short(clip, LONGEST_PATH)}"
         yield f"               first now: {_short(session.heard(finding.dataset, query.first), LONGEST_PATH)}"
         if query.why:
             yield f"                  breaks: {_short(query.why, 160)}"
         yield f"             should have: {_short(session.heard(finding.dataset, query.right), LONGEST_PATH)}"
+    if told and any(query.why for query in finding.losers):
+        shown = f"{session.named(finding.dataset)} --query {finding.losers[0].id}"
+        yield f"what sounds when: python -m pytest_audioretrieval reasonaudio show {shown}"
 
 
 def _short(text: str, width: int = WIDTH) -> str:
@@ -93,9 +98,9 @@ def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
     if finding.claim == "above_chance":
+        model = shlex.quote(finding.model_spec)
         yield "next: these choices do not show that the model reads this property; what it reads, and what it guesses:"
-        words = ("binding", finding.model_spec, "--dataset", session.typed(finding.dataset))
-        yield f"      {shlex.join(('python', '-m', 'pytest_audioretrieval', *words))}"
+        yield f"      python -m pytest_audioretrieval binding {model} --dataset {session.named(finding.dataset)}"
         if finding.verdict == "inconclusive":
             yield "      to judge the other claims alone: -k 'not above_chance'"
         return

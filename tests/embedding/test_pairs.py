@@ -296,7 +296,8 @@ def test_a_pair_scorer_ranks_nothing(direction: Any) -> None:
     with pytest.raises(SpecError) as caught:
         evaluate(JUDGE, Dataset("toy", None, items, captions, "f" * 64), direction)
     assert str(caught.value) == (
-        f"{JUDGE} scores one pair at a time and embeds nothing: ask in direction choice, e.g. --retrieval-suite binding"
+        f"{JUDGE} scores one pair at a time and embeds nothing: ask in direction choice, e.g. "
+        "--retrieval-suite binding -k choice"
     )
 
 

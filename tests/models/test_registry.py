@@ -177,7 +177,7 @@ def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None
         made("retrievers_of_a_user:make")
     assert str(caught.value) == (
         "retrievers_of_a_user:make scores one pair at a time and embeds nothing: ask in direction choice, "
-        "e.g. --retrieval-suite binding"
+        "e.g. --retrieval-suite binding -k choice"
     )
 
 

@@ -194,6 +194,9 @@ def test_a_model_that_errs_in_one_property_fails_in_that_alone(recorded: Project
     assert screen.count("first now: the ") == len(shown)
     assert screen.count("should have: the ") == 3
     assert "why: " not in screen  # nothing tells what a caption breaks
+    heard = [Path(path) for path in re.findall(r"^ +clip: (.+)$", screen, re.MULTILINE)]
+    assert len(heard) == 3
+    assert all(path.is_relative_to(duos) and path.is_file() for path in heard)
 
 
 def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project, duos: Path) -> None:
@@ -207,7 +210,7 @@ def test_a_coin_is_inconclusive_and_may_be_warned_of(recorded: Project, duos: Pa
             "role:accuracy of told:Told on duos choice, against chance: inconclusive (claimed: above_chance)",
             "  accuracy 0.5000 of 16 choices in 8 clusters; chance is 0.5",
             "  clustered: 95 % interval *, p 1, 1 after Holm's correction over 4 slices",
-            f"      python -m pytest_audioretrieval binding told:Told --dataset {duos.resolve()}",
+            f"      python -m pytest_audioretrieval binding told:Told --dataset {duos}",
         ]
     )
     for part in SLICES:

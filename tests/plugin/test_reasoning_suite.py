@@ -172,6 +172,7 @@ def test_the_screen_names_the_constraint_and_where_to_listen(recorded: Project, 
         ]
     )
     screen = "\n".join(result.outlines)
+    assert f"what sounds when: python -m pytest_audioretrieval reasonaudio show {corpus} --query negation-0" in screen
     paths = [Path(path) for path in re.findall(r"(?:first now|should have): (\S+\.flac)$", screen, re.MULTILINE)]
     broken = re.findall(r"breaks: negation: (.+?) sounds from [\d.]+ to [\d.]+ s", screen)
     assert (len(paths), len(broken)) == (6, 3)

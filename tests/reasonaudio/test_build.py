@@ -311,7 +311,8 @@ def test_the_command_tells_hash_and_errors(
     assert main(["reasonaudio", "build", str(sounds), str(out), *OPTIONS]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == f"{out}: 60 clips, corpus sha256 {contents(whole)['clips.jsonl']}"
-    assert told[1] == f"next: pytest --retrieval-suite reasoning --retrieval-dataset {out}"
+    asked = f"--retrieval-suite reasoning --retrieval-dataset {out} --retrieval-record new"
+    assert told[1].startswith(f"next: pytest --model MODEL {asked}, ")
     assert main(["reasonaudio", "build", str(out / "clips"), str(out / "new"), *OPTIONS]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

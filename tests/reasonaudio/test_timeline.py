@@ -140,3 +140,12 @@ def test_a_release_without_constraints_has_nothing_to_show(folder: Path) -> None
     (folder / "queries.csv").write_text("id,task,text\nmix-001,mix,dog\n")
     with pytest.raises(DataError, match="its queries state no constraints"):
         shown(folder, "mix-001")
+
+
+def test_the_built_in_corpus_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure of the packaged suite names its queries, and no folder holds them."""
+    monkeypatch.chdir(tmp_path)
+    lines = shown(Path("reasoning"), "negation-005")
+    assert lines[0].startswith("negation-005 (negation): ")
+    assert lines[2].endswith(" of 500 clips are relevant")
+    assert lines[4] == "relevant"

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.manifest import SETTINGS, Settings, read_settings
 from pytest_audioretrieval.data.masb.annotations import load_annotations
-from pytest_audioretrieval.data.masb.captions import CaptionRow, load_captions
+from pytest_audioretrieval.data.masb.captions import CaptionRow, compare, load_captions
 from pytest_audioretrieval.data.masb.order import OrderPair, load_order
 from pytest_audioretrieval.data.masb.rows import Axis
 from pytest_audioretrieval.data.sound_files import by_stem, file_clip, only
@@ -55,6 +55,7 @@ def load_masb(folder: Path) -> Dataset:
         *(_choice(row) for row in rows if row.recording in excerpts),
         *(choice for pair in mixes for choice in _mirrored(pair)),
     )
+    notes["captions that are not those its annotation makes"] = len(compare(annotations, rows))
     notes["choices left out: their clip is missing"] = sum(row.recording not in excerpts for row in rows)
     rewordings = tuple(map(_rewording, rows))
     return Dataset(

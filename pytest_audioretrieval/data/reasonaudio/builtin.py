@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.reasonaudio.choices import make_choices
+from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice, make_choices
 from pytest_audioretrieval.data.reasonaudio.corpus import REVISION
 from pytest_audioretrieval.data.reasonaudio.events import Composite
 from pytest_audioretrieval.data.reasonaudio.folder import choices_of, explain_by, queries_of
 from pytest_audioretrieval.data.reasonaudio.plan import plan
-from pytest_audioretrieval.data.reasonaudio.queries import make_queries
+from pytest_audioretrieval.data.reasonaudio.queries import ReasonQuery, make_queries
+from pytest_audioretrieval.data.reasonaudio.release import Release
 from pytest_audioretrieval.data.reasonaudio.render import render
 from pytest_audioretrieval.data.reasonaudio.sounds import Atomic, read_sound
 from pytest_audioretrieval.data.rendered import Progress, load_rendered
@@ -45,14 +46,25 @@ def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress
     Raises:
         PinError: the rendered clips, queries or choices are not the pinned ones.
     """
-    composites = plan({label: atom.lasts for label, atom in atoms().items()}, CLIPS, SEED)
-    asked = make_queries(composites, QUERIES_A_TASK, SEED)
-    chosen = make_choices(composites, CHOICES_A_TASK, SEED)
+    composites, asked, chosen = _made()
     explain = explain_by((*asked, *chosen), {composite.id: composite for composite in composites})
     made = partial(_dataset, tuple(queries_of(asked)), tuple(choices_of(chosen, asked)), explain)
     index = cache / f"reasoning-{REVISION}.json" if cache else None
     recipes = {composite.id: composite for composite in composites}
     return load_rendered(recipes, _render, made, pinned, index=index, progress=progress)
+
+
+def builtin_release() -> Release:
+    """The same without its sounds, whose files are therefore named by their clip alone."""
+    composites, asked, chosen = _made()
+    known = {composite.id: composite for composite in composites}
+    return Release({clip: Path(clip) for clip in known}, {}, known, tuple(asked), tuple(chosen))
+
+
+def _made() -> tuple[list[Composite], list[ReasonQuery], list[ReasonChoice]]:
+    composites = plan({label: atom.lasts for label, atom in atoms().items()}, CLIPS, SEED)
+    asked = make_queries(composites, QUERIES_A_TASK, SEED)
+    return composites, asked, make_choices(composites, CHOICES_A_TASK, SEED)
 
 
 @cache

@@ -78,7 +78,8 @@ def drafts(index: Index, task: Task, wanted: int, seed: int) -> list[Draft]:
     if len(found) < wanted:
         raise DataError(
             f"{len(index.composites)} clips give {len(found)} of {wanted} {task} queries (each with 1 to "
-            f"{_most(index)} relevant clips and every constraint needed): build more clips or ask for fewer queries"
+            f"{_most(index)} relevant clips and every constraint needed): build more clips, add sounds or "
+            "ask for fewer queries"
         )
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.data.reasonaudio.builtin import builtin_release
 from pytest_audioretrieval.data.reasonaudio.choices import ReasonChoice
 from pytest_audioretrieval.data.reasonaudio.constraints import Absent, Constraints, broken
 from pytest_audioretrieval.data.reasonaudio.events import Composite, phrase
@@ -29,13 +30,13 @@ def show(folder: Path, query_id: str, console: Console, clip: str | None = None)
     """Print a query (or choice), its constraints, and timelines of up to three relevant and three near-miss clips.
 
     Args:
-        folder: as ``read_release`` reads it.
+        folder: as ``read_release`` reads it, or ``reasoning``, the built-in corpus.
         clip: id or number of the one clip to show in their place.
 
     Raises:
         DataError: as ``read_release``; no such query or clip; a folder that states no constraints.
     """
-    release = read_release(folder)
+    release = builtin_release() if str(folder) == "reasoning" and not folder.exists() else read_release(folder)
     if not release.composites:
         raise DataError(f"{folder}: its queries state no constraints: nothing tells what sounds when")
     query = _query(release, query_id)
