@@ -22,6 +22,7 @@ class TwoStage:
     Args:
         name: ``module:factory+SPEC``. The factory is called ``factory(device=device)`` and returns a captioner with
             ``caption(windows, protocol)``, one text a window; like that of a model it may state ``weights_sha256``.
+            A backend whose model has that method, ``qwen2-audio:NAME``, stands there as well.
             SPEC is any model that embeds texts, such as ``st:NAME``.
 
     Raises:
