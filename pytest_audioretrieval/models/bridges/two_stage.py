@@ -78,10 +78,12 @@ class TwoStage:
 def _stages(name: str) -> tuple[ModelSpec, ModelSpec]:
     first, plus, second = name.partition("+")
     if not plus or not first or not second:
-        raise SpecError(f"model 'two-stage:{name}': expected two-stage:CAPTIONER+SPEC, CAPTIONER a module:factory")
+        raise SpecError(
+            f"model 'two-stage:{name}': expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME"
+        )
     captioner, embedder = parse(first), parse(second)
     if captioner.kind not in ("factory", "backend"):
-        raise SpecError(f"model 'two-stage:{name}': captioner {first!r}: expected module:factory")
+        raise SpecError(f"model 'two-stage:{name}': captioner {first!r}: expected module:factory or BACKEND:NAME")
     if embedder.kind == "fusion":
         raise SpecError(f"model 'two-stage:{name}': embedder {second!r} is a fusion: expected one model")
     return captioner, embedder
