@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.spec import ModelSpec
 
 #: No pickle is ever downloaded.
-WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 #: Other formats of the same weights lie in folders of their own.
 NESTED = ["*/*"]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: ``allow_unpinned`` it gets what the user said.
 GROUP = "pytest_audioretrieval.models"
 
-#: Endings of the files that decide a vector: weights, settings, vocabulary.
-DECIDING = (".safetensors", ".json", ".txt", ".model")
+#: Endings of the files that decide a vector: weights, settings, vocabulary, chat template.
+DECIDING = (".safetensors", ".json", ".txt", ".model", ".jinja")
 #: Files in a model folder that decide nothing.
 RECORDS = ("training.json",)
 

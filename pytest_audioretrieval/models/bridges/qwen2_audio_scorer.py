@@ -1,0 +1,240 @@
+"""Qwen2-Audio behind our interface: the probabilities of the first token of its answer, and its captions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import GenerationConfig, Qwen2AudioConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
+
+from pytest_audioretrieval.errors import AudioError, ModelError, one_line
+from pytest_audioretrieval.models.bridges.qwen2_audio import (
+    DESCRIBE,
+    LABELS,
+    LIKELIER,
+    LONGEST_CAPTION,
+    MATCHES,
+    YES_NO,
+)
+from pytest_audioretrieval.models.device import choose
+from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers
+from pytest_audioretrieval.models.inputs import check_windows
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.protocol import Protocol
+
+Options = tuple[list[int], list[int]]
+Inputs = dict[str, torch.Tensor]
+
+
+class Qwen2Audio:
+    """A ``PairScorer``, and a captioner of ``two-stage:``, over ``Qwen2AudioForConditionalGeneration``.
+
+    It is asked one thing at a time, so that no answer depends on a batch.
+
+    Args:
+        name: how it is called in an error.
+        folder: written by ``save_pretrained``; its files have been hashed by now.
+        device: auto, cpu, cuda[:N] or mps.
+
+    Attributes:
+        model, processor: of transformers, on ``device``, in eval mode.
+
+    Raises:
+        ModelError: the folder cannot be loaded, is no Qwen2-Audio, or its parts do not belong together.
+    """
+
+    def __init__(self, name: str, folder: Path, *, device: str) -> None:
+        self.name, self.device = name, choose(device)
+        self.model, self.processor = _load(folder)
+        self.model.to(self.device)
+        self._tokenizer, self._extractor = self.processor.tokenizer, self.processor.feature_extractor
+        added = self._tokenizer.added_tokens_decoder.values()
+        self._special = [token.content for token in added if token.special]
+        self._yes_no, self._labels = self._options(YES_NO), self._options(LABELS)
+        self._greedy()
+
+    def score(self, windows: Sequence[Vectors], texts: Sequence[str], protocol: Protocol) -> Vectors:
+        """P(yes) of P(yes) + P(no), float32 [N]; see ``PairScorer``.
+
+        Raises:
+            AudioError: a window that is no finite float32 array [n] of this model's rate and length.
+            ModelError: a text holds special tokens, or the model's positions do not hold it.
+        """
+        self._check(windows, protocol)
+        pairs = zip(windows, texts, strict=True)
+        asked = (self._inputs(MATCHES.format(text=self._plain(text)), window) for window, text in pairs)
+        return np.array([self._share(inputs, self._yes_no) for inputs in asked], dtype=np.float32)
+
+    def prefer(self, first: Sequence[str], second: Sequence[str]) -> Vectors:
+        """P(A) of P(A) + P(B), A the text shown first, float32 [N]; see ``PairScorer``."""
+        pairs = [(self._plain(one), self._plain(two)) for one, two in zip(first, second, strict=True)]
+        asked = (self._inputs(LIKELIER.format(first=one, second=two)) for one, two in pairs)
+        return np.array([self._share(inputs, self._labels) for inputs in asked], dtype=np.float32)
+
+    def caption(self, windows: Sequence[Vectors], protocol: Protocol) -> list[str]:
+        """What is heard in each window, by greedy decoding; captions that had to be ended are counted in a warning."""
+        self._check(windows, protocol)
+        said = [self._answer(self._inputs(DESCRIBE, window)) for window in windows]
+        ended = sum(len(ids) == LONGEST_CAPTION and int(ids[-1]) not in self._ends for ids in said)
+        if ended:
+            warnings.warn(f"{self.name}: {ended} captions were ended after {LONGEST_CAPTION} tokens", stacklevel=2)
+        return [self._tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in said]
+
+    def _check(self, windows: Sequence[Vectors], protocol: Protocol) -> None:
+        longest = self._extractor.n_samples
+        check_windows(windows, protocol, sample_rate=self._extractor.sampling_rate, longest=longest)
+        too_long = next((place for place, window in enumerate(windows) if window.size > longest), None)
+        if too_long is not None:
+            raise AudioError(
+                f"window {too_long}: {windows[too_long].size} samples, the model reads {longest}: "
+                "use a protocol with window=first or window=tiles"
+            )
+
+    def _plain(self, text: str) -> str:
+        found = next((token for token in self._special if token in text), None)
+        if found is not None:
+            raise ModelError(f"{self.name}: text {text!r} holds its special token {found}: remove it")
+        return text
+
+    def _options(self, answers: tuple[tuple[str, ...], tuple[str, ...]]) -> Options:
+        first, second = (self._single_tokens(words) for words in answers)
+        if not first or not second:
+            raise ModelError(
+                f"{self.name}: its tokenizer knows none of {answers[0] if second else answers[1]} as one token: "
+                "its answers cannot be read from the first one"
+            )
+        return first, second
+
+    def _single_tokens(self, words: tuple[str, ...]) -> list[int]:
+        rows = [self._tokenizer.encode(word, add_special_tokens=False) for word in words]
+        return sorted({row[0] for row in rows if len(row) == 1 and row[0] != self._tokenizer.unk_token_id})
+
+    def _greedy(self) -> None:
+        """Settings of the folder may sample, and would fill in what a call leaves open: they are replaced."""
+        told = self.model.generation_config.eos_token_id
+        ends = self._tokenizer.eos_token_id if told is None else told
+        self._ends = set(ends if isinstance(ends, list) else [ends])
+        self.model.generation_config = GenerationConfig(
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=LONGEST_CAPTION,
+            eos_token_id=ends,
+            pad_token_id=self._tokenizer.pad_token_id,
+        )
+
+    def _inputs(self, question: str, window: Vectors | None = None) -> Inputs:
+        """One conversation of one question, about a window or not, up to where the answer begins."""
+        said: list[dict[str, str]] = [{"type": "text", "text": question}]
+        features: Inputs = {}
+        if window is not None:
+            said.insert(0, {"type": "audio", "audio_url": "window"})
+            features = self._features(window)
+        conversation = [{"role": "user", "content": said}]
+        prompt = self.processor.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
+        sound = self.processor.audio_token
+        if prompt.count(sound) != (window is not None) or question not in prompt:
+            raise ModelError(f"{self.name}: its chat template made {prompt!r}: expected the question and one {sound}")
+        if features:
+            prompt = prompt.replace(sound, sound * _places(int(features["feature_attention_mask"].sum())))
+        ids = self._tokenizer(prompt, return_tensors="pt")
+        positions = self.model.config.text_config.max_position_embeddings
+        if ids["input_ids"].shape[1] > positions:
+            raise ModelError(
+                f"{self.name}: {question!r} takes {ids['input_ids'].shape[1]} tokens with its window, "
+                f"the model has {positions} positions: shorten the text"
+            )
+        made = {"input_ids": ids["input_ids"], "attention_mask": ids["attention_mask"], **features}
+        return {name: tensor.to(self.device) for name, tensor in made.items()}
+
+    def _features(self, window: Vectors) -> Inputs:
+        # Not through the processor: what it calls ``audio`` was ``audios``, and it ignores the name it does not know.
+        found = self._extractor(
+            [window],
+            sampling_rate=self._extractor.sampling_rate,
+            padding="max_length",
+            return_attention_mask=True,
+            return_tensors="pt",
+        )
+        frames = int(found["attention_mask"].sum())
+        if _places(frames) < 1:
+            raise AudioError(f"a window of {window.size} samples is too short for this model: leave the clip out")
+        return {"input_features": found["input_features"], "feature_attention_mask": found["attention_mask"]}
+
+    def _share(self, inputs: Inputs, options: Options) -> float:
+        with float32_inference(), self._heard(inputs):
+            logits = self.model(**inputs, use_cache=False).logits[0, -1].cpu().double()
+            first, second = (logits[ids].logsumexp(dim=0) for ids in options)
+            return float(torch.sigmoid(first - second))
+
+    def _answer(self, inputs: Inputs) -> torch.Tensor:
+        with float32_inference(), quiet_transformers(), self._heard(inputs):
+            found: torch.Tensor = self.model.generate(**inputs)[0, inputs["input_ids"].shape[1] :].cpu()
+            return found
+
+    @contextmanager
+    def _heard(self, inputs: Inputs) -> Iterator[None]:
+        """Refuse an answer before which the audio encoder was not asked: a model takes names it does not know."""
+        towers = [part for name, part in self.model.named_modules() if name.rpartition(".")[2] == "audio_tower"]
+        calls: list[int] = []
+        hooks = [tower.register_forward_hook(lambda *_: calls.append(1)) for tower in towers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+        if bool(calls) != ("input_features" in inputs):
+            raise ModelError(
+                f"{self.name}: the audio encoder was asked {len(calls)} times: expected one window "
+                "where there is audio: use another version of transformers"
+            )
+
+
+def _places(frames: int) -> int:
+    """Tokens that stand for so many frames: a convolution of stride 2, then a mean of 2."""
+    return ((frames - 1) // 2 + 1 - 2) // 2 + 1
+
+
+def _load(folder: Path) -> tuple[Any, Any]:
+    try:
+        with quiet_transformers():
+            kind = Qwen2AudioConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
+            if kind != "qwen2_audio":
+                raise ValueError(f"config.json says model_type {kind!r}, expected 'qwen2_audio'")
+            model, report = Qwen2AudioForConditionalGeneration.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+            processor = Qwen2AudioProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
+        raise ModelError(
+            f"{folder} is no loadable Qwen2-Audio: {one_line(error)}: restore the folder or save it anew"
+        ) from None
+    lost = [*report["missing_keys"], *report["mismatched_keys"]]
+    if lost:
+        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+    _check_parts(folder, model.config, processor)
+    return model.float().eval(), processor
+
+
+def _check_parts(folder: Path, config: Any, processor: Any) -> None:
+    front, audio = processor.feature_extractor, config.audio_config
+    pairs = {
+        "mel bins": (front.feature_size, audio.num_mel_bins),
+        "frames": (front.nb_max_frames, 2 * audio.max_source_positions),
+        "audio token": (processor.tokenizer.convert_tokens_to_ids(processor.audio_token), config.audio_token_index),
+    }
+    for what, (here, there) in pairs.items():
+        if here != there:
+            raise ModelError(
+                f"{folder}: {what} of the processor: {here}, of the model: {there}: save model and processor together"
+            )
+    if len(processor.tokenizer) > config.text_config.vocab_size:
+        raise ModelError(
+            f"{folder}: the tokenizer has {len(processor.tokenizer)} tokens, the model "
+            f"{config.text_config.vocab_size}: save model and processor together"
+        )
