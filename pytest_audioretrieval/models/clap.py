@@ -7,6 +7,7 @@ text to the audio as well (faults 46 to 48, 50, 85).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,21 @@ class Clap:
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        model, tokenizer: of transformers, on ``device``, in eval mode.
+        model, tokenizer: of transformers, on ``device``, in eval mode; the model in float32.
+        dtypes: what a protocol may have it compute in.
         text_limit: tokens that the model itself reads of a text.
 
     Raises:
         ModelError: the folder cannot be loaded, is no CLAP, or its parts do not belong together.
     """
 
+    dtypes = ("float32", "float16", "bfloat16")
+
     def __init__(self, folder: Path, *, device: str) -> None:
         self.device = choose(device)
         self.model, self.tokenizer, self._extractor = _load(folder)
         self.model.to(self.device)
+        self._copies: dict[str, Any] = {}
         self._log_mel = LogMel(self._extractor)
         positions = self.model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
         self.text_limit: int = min(positions, self.tokenizer.model_max_length)
@@ -59,8 +64,10 @@ class Clap:
         check_windows(windows, protocol, sample_rate=self._extractor.sampling_rate, longest=self._log_mel.longest)
         with float32_inference():
             features, longer = self._drawn(windows, protocol) if protocol.drawn else self._log_mel(windows, self.device)
-            output = self.model.get_audio_features(
-                input_features=self._checked(features, len(windows)).to(self.device), is_longer=longer.to(self.device)
+            model = self._model_in(protocol.dtype)
+            output = model.get_audio_features(
+                input_features=self._checked(features, len(windows)).to(self.device, model.dtype),
+                is_longer=longer.to(self.device),
             )
         return unit_rows(output, len(windows))
 
@@ -91,10 +98,18 @@ class Clap:
             list(texts), padding=True, truncation=True, max_length=self.token_limit(protocol), return_tensors="pt"
         )
         with float32_inference():
-            output = self.model.get_text_features(
+            output = self._model_in(protocol.dtype).get_text_features(
                 input_ids=inputs["input_ids"].to(self.device), attention_mask=inputs["attention_mask"].to(self.device)
             )
         return unit_rows(output, len(texts))
+
+    def _model_in(self, dtype: str) -> Any:
+        """The model itself, or a copy of it in another dtype: what it was before cannot be told from that one."""
+        if dtype == "float32":
+            return self.model
+        if dtype not in self._copies:
+            self._copies[dtype] = deepcopy(self.model).to(getattr(torch, dtype))
+        return self._copies[dtype]
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
         """How many texts lose tokens."""
