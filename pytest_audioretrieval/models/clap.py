@@ -6,6 +6,7 @@ text to the audio as well (faults 46 to 48, 50, 85).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -133,7 +134,7 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
             )
             # The default may ask on the terminal whether to run code of the folder.
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            extractor = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
+            extractor = _extractor(folder)
     except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
         raise ModelError(
             f"{folder} is no loadable CLAP: {one_line(error)}: restore the folder or save it anew"
@@ -143,6 +144,16 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
         raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
     _check_parts(folder, model.config, tokenizer, extractor)
     return model.float().eval(), tokenizer, extractor
+
+
+def _extractor(folder: Path) -> Any:
+    """The settings of the log-mels; transformers before 4.57 finds them in a file of their own only."""
+    processor = folder / "processor_config.json"
+    if processor.is_file():
+        settings = json.loads(processor.read_text(encoding="utf-8")).get("feature_extractor")
+        if settings:
+            return ClapFeatureExtractor.from_dict(settings)
+    return ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
 
 
 def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:
