@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+#: 5 and later make tokenizers otherwise and keep the extractor's settings in the processor's file.
+TRANSFORMERS = tuple(int(part) for part in metadata.version("transformers").split(".")[:2])
 #: Special ones, then letters; byte-level BPE writes a space as U+0120.
 TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *map(chr, range(33, 127)), "\u0120"]
 
@@ -37,6 +40,8 @@ def write_clap(folder: Path, config: Any, front: Any, *, seed: int) -> Path:
         if bars:
             logging.enable_progress_bar()
     ClapProcessor(feature_extractor=front, tokenizer=_tokenizer(folder)).save_pretrained(folder)
+    for name in ("vocab.json", "merges.txt"):  # tokenizer.json holds both
+        (folder / name).unlink(missing_ok=True)
     return folder
 
 
@@ -44,7 +49,7 @@ def _tokenizer(folder: Path) -> Any:
     import transformers
 
     vocabulary = {token: position for position, token in enumerate(TOKENS)}
-    if int(transformers.__version__.split(".")[0]) >= 5:
+    if TRANSFORMERS >= (5, 0):
         return transformers.RobertaTokenizer(vocab=vocabulary, merges=[], model_max_length=512)
     words, merges = folder / "vocab.json", folder / "merges.txt"
     words.write_text(json.dumps(vocabulary))
