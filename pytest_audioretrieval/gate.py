@@ -37,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         causes: what moved, or broke, where queries fell, in a word and in figures.
         chance: what chance alone would do, of the claim ``above_chance``; then ``baseline_value`` is 0.5.
         forms: a row a reformulation, of a run of direction ``forms``.
-        notes: what the dataset's loader counted.
+        notes: what the dataset's loader counted, and what another dtype than the baseline's did.
         environment: what differs in the environment, ``key before -> after``.
     """
 
@@ -145,7 +145,7 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         causes=[] if result.holds(claim) else lost.causes(),
         forms=subject.run.form_rows,
         environment=baselines.environment_differences(subject.run, baseline),
-        notes=list(subject.notes),
+        notes=[*subject.notes, *baselines.precision_notes(subject.run, baseline)],
         source=where,
         **_numbers(result, claim),
     )

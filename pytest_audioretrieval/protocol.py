@@ -30,7 +30,7 @@ class Protocol:
             clip, of which a model hears fixed crops where its processor draws them; ``"processor"`` leaves it to the
             processor.
         seconds: length of a window.
-        dtype: of the model's weights and arithmetic.
+        dtype: of the model's weights and arithmetic; log-mels before and unit vectors after are float32 in any case.
         audio_batch: clips per forward pass.
         text_batch: captions per forward pass.
         is_longer: ``"true_length"`` (so False inside a window) or ``"processor"``, whose draw is random
@@ -46,7 +46,7 @@ class Protocol:
     resampler: Literal["soxr_hq"] = "soxr_hq"
     window: Literal["first", "tiles", "crops", "processor"] = "first"
     seconds: float = 10.0
-    dtype: Literal["float32"] = "float32"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
     audio_batch: int = 1
     text_batch: int = 64
     is_longer: Literal["true_length", "processor"] = "true_length"

@@ -32,6 +32,13 @@ def test_the_fingerprint_follows_settings_and_not_the_name() -> None:
     assert len({p.fingerprint for p in NAMED.values()}) == len(NAMED)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_another_protocol(dtype: str) -> None:
+    made = parse_custom([f"half: base=short-clip dtype={dtype}"])["half"]
+    assert made.settings() == {**Protocol().settings(), "dtype": dtype}
+    assert made.fingerprint != Protocol().fingerprint
+
+
 def test_a_custom_protocol() -> None:
     made = parse_custom(["msclap: base=short-clip seconds=7 sample_rate=44100 quantize_int16=true"])["msclap"]
     assert (made.seconds, made.sample_rate, made.quantize_int16, made.audio_batch) == (7.0, 44_100, True, 1)
@@ -48,6 +55,7 @@ def test_a_custom_protocol() -> None:
         ("x: seconds=nan", "must be above 0"),
         ("x: seed=-1", "must be between 0 and 4294967295"),
         ("x: seed=4294967296", "must be between 0 and 4294967295"),
+        ("x: dtype=float8", "is not one of float32, float16, bfloat16"),
         ("x: window=last", "is not one of first, tiles, crops, processor"),
         ("x: quantize_int16=yes", "is not one of true, false"),
         ("x: base=shortclip", "did you mean 'short-clip'?"),

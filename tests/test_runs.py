@@ -155,6 +155,41 @@ def test_another_library_is_compared_and_said() -> None:
     assert baselines.environment_differences(new, old) == ["torch 2.13 -> 2.14"]
 
 
+def in_dtype(dtype: str, tied: list[int], **changes: object) -> Run:
+    protocol = Protocol(dtype=dtype)  # type: ignore[arg-type]
+    settings = {"name": "x", **protocol.settings(), "fingerprint": protocol.fingerprint}
+    run = make_run([[1]] * len(tied), protocol=settings, **changes)
+    return msgspec.structs.replace(run, queries=msgspec.structs.replace(run.queries, tied=tied))
+
+
+def test_another_dtype_is_compared_and_said() -> None:
+    """Fault 67: ties in low precision are said where they grow, and only where the dtype is another."""
+    exact, half, none = in_dtype("float32", [0, 0, 3]), in_dtype("bfloat16", [1, 0, 2]), in_dtype("float16", [0, 0, 0])
+    for new, old in ((half, exact), (exact, half), (none, exact)):
+        baselines.refuse_incomparable(new, old, "x")
+    line = "dtype float32 -> bfloat16"
+    assert baselines.environment_differences(half, exact) == [line]
+    ties = "tied queries 1 -> 2: low precision makes ties, which document order breaks"
+    assert baselines.precision_notes(half, exact) == [line, ties]
+    assert baselines.precision_notes(exact, half) == ["dtype bfloat16 -> float32"]
+    assert baselines.precision_notes(none, exact) == ["dtype float32 -> float16"]
+    assert baselines.precision_notes(in_dtype("float32", [5, 5, 5]), exact) == []
+
+
+def test_what_else_differs_in_another_dtype_is_refused() -> None:
+    half = in_dtype("bfloat16", [0])
+    other = msgspec.structs.replace(half, protocol={**half.protocol, "seconds": 7.0})
+    with pytest.raises(BaselineError, match=r"protocol.seconds is 10.0, this run's is 7.0"):
+        baselines.refuse_incomparable(other, in_dtype("float32", [0]), "x")
+
+
+def test_an_edited_fingerprint_is_refused() -> None:
+    edited = in_dtype("float32", [0])
+    edited = msgspec.structs.replace(edited, protocol={**edited.protocol, "fingerprint": "0" * 64})
+    with pytest.raises(BaselineError, match=r"protocol\.fingerprint is 000"):
+        baselines.refuse_incomparable(in_dtype("float32", [0]), edited, "x")
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "d/t2a/m.json"
     baselines.write(path, "old")

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+#: 5 and later make tokenizers otherwise and keep the extractor's settings in the processor's file.
+TRANSFORMERS = tuple(int(part) for part in metadata.version("transformers").split(".")[:2])
+#: Special ones, then letters; byte-level BPE writes a space as U+0120.
+TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *map(chr, range(33, 127)), "\u0120"]
 
 
 def build_tiny_clap(folder: Path, *, fused: bool = True, seed: int = 0) -> Path:
@@ -10,25 +18,43 @@ def build_tiny_clap(folder: Path, *, fused: bool = True, seed: int = 0) -> Path:
 
     The front-end is that of the laion checkpoints (48 kHz, 64 mel bins, 10 s); a token is a printable ASCII character.
     """
-    import torch
-    from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, RobertaTokenizer, logging
+    from transformers import ClapConfig, ClapFeatureExtractor
 
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    letters = [*map(chr, range(33, 127)), "\u0120"]  # byte-level BPE writes a space as U+0120
-    words = RobertaTokenizer(
-        vocab={token: position for position, token in enumerate(special + letters)}, merges=[], model_max_length=512
-    )
-    config = ClapConfig(text_config=_text(len(words)), audio_config=_audio(fused), projection_dim=12)
+    config = ClapConfig(text_config=_text(len(TOKENS)), audio_config=_audio(fused), projection_dim=12)
+    front = ClapFeatureExtractor(truncation="fusion" if fused else "rand_trunc", frequency_min=50)
+    return write_clap(folder, config, front, seed=seed)
+
+
+def write_clap(folder: Path, config: Any, front: Any, *, seed: int) -> Path:
+    """Write a random model of ``config``, the extractor ``front`` and a tokenizer of ``TOKENS`` to ``folder``."""
+    import torch
+    from transformers import ClapModel, ClapProcessor, logging
+
+    bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             ClapModel(config).save_pretrained(folder)
     finally:
-        logging.enable_progress_bar()
-    front = ClapFeatureExtractor(truncation="fusion" if fused else "rand_trunc", frequency_min=50)
-    ClapProcessor(feature_extractor=front, tokenizer=words).save_pretrained(folder)
+        if bars:
+            logging.enable_progress_bar()
+    ClapProcessor(feature_extractor=front, tokenizer=_tokenizer(folder)).save_pretrained(folder)
+    for name in ("vocab.json", "merges.txt"):  # tokenizer.json holds both
+        (folder / name).unlink(missing_ok=True)
     return folder
+
+
+def _tokenizer(folder: Path) -> Any:
+    import transformers
+
+    vocabulary = {token: position for position, token in enumerate(TOKENS)}
+    if TRANSFORMERS >= (5, 0):
+        return transformers.RobertaTokenizer(vocab=vocabulary, merges=[], model_max_length=512)
+    words, merges = folder / "vocab.json", folder / "merges.txt"
+    words.write_text(json.dumps(vocabulary))
+    merges.write_text("#version: 0.2\n")
+    return transformers.RobertaTokenizerFast(str(words), str(merges), model_max_length=512)
 
 
 def _text(vocabulary: int) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.embedding.sharing import Shared
-from pytest_audioretrieval.errors import AudioError, DataError, ModelError
+from pytest_audioretrieval.errors import AudioError, DataError, ModelError, one_line
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.store import Store
@@ -67,9 +68,60 @@ def _key(name: str, batch: Sequence[str]) -> str:
     return name if len(batch) == 1 else hashlib.sha256("\n".join([name, *batch]).encode()).hexdigest()
 
 
+class Halves:
+    """Asks a model; what is too much for its device's memory is asked for in halves, down to one item.
+
+    Each batch is tried whole first. A vector's last digit depends on its batch (fault 11), so that what came in halves
+    is not what a machine with more memory makes, and is not stored.
+
+    Attributes:
+        used: whether the last batch needed them; reset by whoever stores.
+    """
+
+    def __init__(self) -> None:
+        self.used = self._said = False
+
+    def __call__(self, model: Callable[[Sequence[T]], Vectors], items: Sequence[T]) -> Vectors:
+        """``model(items)``; ``ModelError`` where even one item is too much."""
+        try:
+            return model(items)
+        except RuntimeError as error:
+            if not _out_of_memory(error):
+                raise
+            if len(items) == 1:
+                raise ModelError(
+                    f"does not fit in the device's memory, alone: {one_line(error)}: use another device"
+                ) from None
+        # Behind the handler: the error holds the tensors of the pass that failed.
+        _free_memory()
+        self.used, middle = True, -(-len(items) // 2)
+        if not self._said:
+            self._said = True
+            warnings.warn(
+                f"a batch of {len(items)} does not fit in the device's memory and is embedded in halves: vectors may "
+                "differ in the last digit and are not kept; a protocol with a smaller batch spares the failed tries",
+                stacklevel=2,
+            )
+        return np.concatenate([self(model, items[:middle]), self(model, items[middle:])])
+
+
+def _out_of_memory(error: RuntimeError) -> bool:
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error)  # so says MPS
+
+
+def _free_memory() -> None:
+    import torch
+
+    torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
 def fill(
     batches: Batches[T],
-    make: Callable[[Sequence[T]], Vectors],
+    make: Callable[[Sequence[T], Halves], Vectors],
     store: Store,
     where: str,
     protocol: Protocol,
@@ -79,10 +131,13 @@ def fill(
     """One row an item, in order, float32 [items, D]: from the store, or made batch by batch, shown and stored.
 
     Processes that ask for the same at once share the batches.
+
+    Args:
+        make: one batch; the model itself is asked through ``Halves``.
     """
     if not batches.keys:
         raise DataError(f"{what}: there are none: expected at least one, check the dataset")
-    work = Shared(batches.batches, store, where)
+    work, halves = Shared(batches.batches, store, where), Halves()
     if len(work):
         from pytest_audioretrieval.embedding.randomness import seeded
 
@@ -90,7 +145,9 @@ def fill(
         with seeded(protocol.seed), closing(work):
             for batch in track(work, what):
                 if not work.has(batch):
-                    work.add(batch, make([batches.item[key] for key in batch]))
+                    halves.used = False
+                    made = make([batches.item[key] for key in batch], halves)
+                    work.add(batch, made, keep=not halves.used)
     rows: Vectors = np.stack([work.vectors[key] for key in batches.keys])
     return rows
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
+from pytest_audioretrieval.embedding.batches import Batches, Halves, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models.types import refuse_dtype
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def embed_clips(
     keys = [clip.digest for clip in clips]
     remarks = Remarks()
 
-    def embed(batch: Sequence[Clip]) -> Vectors:
-        return _embed_audio(batch, retriever(), protocol, remarks)
+    def embed(batch: Sequence[Clip], halves: Halves) -> Vectors:
+        return _embed_audio(batch, retriever(), protocol, remarks, halves)
 
     batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
@@ -74,10 +75,11 @@ def embed_texts(
     kept = store if identity.weights_sha256 else Store(None)
     where = kept.space(identity, protocol, "text")
 
-    def embed(batch: Sequence[str]) -> Vectors:
+    def embed(batch: Sequence[str], halves: Halves) -> Vectors:
         model = retriever()
+        refuse_dtype(model, protocol.dtype)
         with naming("texts", batch):
-            vectors = _checked(model.embed_text(batch, protocol), len(batch))
+            vectors = halves(lambda part: _checked(model.embed_text(part, protocol), len(part)), batch)
             # In the same row, so that no vector is stored without it.
             return np.column_stack([vectors, _cut(model, batch, protocol)])
 
@@ -97,9 +99,12 @@ def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> Vect
     return found
 
 
-def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol, remarks: Remarks) -> Vectors:
+def _embed_audio(
+    batch: Sequence[Clip], model: Retriever, protocol: Protocol, remarks: Remarks, halves: Halves
+) -> Vectors:
     from pytest_audioretrieval.audio.window import prepare
 
+    refuse_dtype(model, protocol.dtype)
     windows = []
     for clip in batch:
         wave = clip.read()
@@ -109,8 +114,8 @@ def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol
     made = []
     with naming("clips", [clip.id for clip in batch]):
         for start in range(0, len(flat), protocol.audio_batch):
-            part = flat[start : start + protocol.audio_batch]
-            made.append(_checked(retriever.embed_audio(part, protocol), len(part)))
+            windows_at_once = flat[start : start + protocol.audio_batch]
+            made.append(halves(lambda part: _checked(model.embed_audio(part, protocol), len(part)), windows_at_once))
         ends = np.cumsum([len(clip) for clip in windows])
         parts = np.split(np.concatenate(made), ends[:-1])
         pooled: Vectors = np.stack([_mean(part, clip) for part, clip in zip(parts, windows, strict=True)])

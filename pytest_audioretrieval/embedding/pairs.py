@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
+from pytest_audioretrieval.embedding.batches import Batches, Halves, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
+from pytest_audioretrieval.models.types import refuse_dtype
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def score_pairs(
     def windows(clip: Clip) -> list[Samples]:
         return _windows(clip, protocol, remarks)
 
-    def score(batch: Pairs) -> Vectors:
-        return _score(batch, scorer(), protocol, windows)
+    def score(batch: Pairs, halves: Halves) -> Vectors:
+        return _score(batch, scorer(), protocol, windows, halves)
 
     keys = [content(f"{clip.digest}\n{text}") for text, clip in pairs]
     batches = Batches(keys, pairs, protocol.audio_batch, unique=True)
@@ -81,11 +82,11 @@ def ask_preferences(
     refuse_empty([text for pair in pairs for text in pair])
     orders = [*pairs, *((second, first) for first, second in pairs)]
 
-    def prefer(batch: TextPairs) -> Vectors:
+    def prefer(batch: TextPairs, halves: Halves) -> Vectors:
         model = scorer()
-        first, second = zip(*batch, strict=True)
+        refuse_dtype(model, protocol.dtype)
         with naming("texts", [f"{one} | {two}" for one, two in batch]):
-            chosen = _checked(model.prefer(first, second), len(batch))
+            chosen = halves(lambda part: _checked(model.prefer(*zip(*part, strict=True)), len(part)), batch)
             if chosen.min() < 0 or chosen.max() > 1:
                 raise ModelError(f"model prefers by {chosen.min()} to {chosen.max()}, expected probabilities, 0 to 1")
         return chosen[:, np.newaxis]
@@ -107,15 +108,18 @@ def _windows(clip: Clip, protocol: Protocol, remarks: Remarks) -> list[Samples]:
     return windows
 
 
-def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Windows) -> Vectors:
+def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Windows, halves: Halves) -> Vectors:
+    def ask(part: Sequence[tuple[Samples, str]]) -> Vectors:
+        sounds, words = zip(*part, strict=True)
+        return _checked(scorer.score(sounds, words, protocol), len(part))
+
+    refuse_dtype(scorer, protocol.dtype)
     cut = [windows(clip) for _, clip in batch]
-    flat = [window for clip in cut for window in clip]
-    texts = [text for (text, _), clip in zip(batch, cut, strict=True) for _ in clip]
+    flat = [(window, text) for (text, _), clip in zip(batch, cut, strict=True) for window in clip]
     made = []
     with naming("pairs", [f"{clip.id}: {text}" for text, clip in batch]):
         for start in range(0, len(flat), protocol.audio_batch):
-            part = slice(start, start + protocol.audio_batch)
-            made.append(_checked(scorer.score(flat[part], texts[part], protocol), len(flat[part])))
+            made.append(halves(ask, flat[start : start + protocol.audio_batch]))
     scores = np.split(np.concatenate(made).astype(np.float64), np.cumsum([len(clip) for clip in cut])[:-1])
     means = [np.average(part, weights=[len(w) for w in clip]) for part, clip in zip(scores, cut, strict=True)]
     return np.array(means, dtype=np.float32)[:, np.newaxis]

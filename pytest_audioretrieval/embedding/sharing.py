@@ -72,10 +72,11 @@ class Shared:
         """Whether all vectors of a batch are there."""
         return all(key in self.vectors for key in batch)
 
-    def add(self, batch: Batch, made: Vectors) -> None:
-        """Take what was made of a batch [len(batch), D]."""
+    def add(self, batch: Batch, made: Vectors, *, keep: bool = True) -> None:
+        """Take what was made of a batch [len(batch), D]; stored, and so seen by others, if it is to be kept."""
         self.vectors.update(zip(batch, made, strict=True))
-        self._made += batch
+        if keep:
+            self._made += batch
 
     def close(self) -> None:
         """Store what was made since the last time, and let others have the rest of the piece."""

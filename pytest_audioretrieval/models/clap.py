@@ -6,7 +6,9 @@ text to the audio as well (faults 46 to 48, 50, 85).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +34,21 @@ class Clap:
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        model, tokenizer: of transformers, on ``device``, in eval mode.
+        model, tokenizer: of transformers, on ``device``, in eval mode; the model in float32.
+        dtypes: what a protocol may have it compute in.
         text_limit: tokens that the model itself reads of a text.
 
     Raises:
         ModelError: the folder cannot be loaded, is no CLAP, or its parts do not belong together.
     """
 
+    dtypes = ("float32", "float16", "bfloat16")
+
     def __init__(self, folder: Path, *, device: str) -> None:
         self.device = choose(device)
         self.model, self.tokenizer, self._extractor = _load(folder)
         self.model.to(self.device)
+        self._copies: dict[str, Any] = {}
         self._log_mel = LogMel(self._extractor)
         positions = self.model.config.text_config.max_position_embeddings - UNUSED_POSITIONS
         self.text_limit: int = min(positions, self.tokenizer.model_max_length)
@@ -59,8 +65,10 @@ class Clap:
         check_windows(windows, protocol, sample_rate=self._extractor.sampling_rate, longest=self._log_mel.longest)
         with float32_inference():
             features, longer = self._drawn(windows, protocol) if protocol.drawn else self._log_mel(windows, self.device)
-            output = self.model.get_audio_features(
-                input_features=self._checked(features, len(windows)).to(self.device), is_longer=longer.to(self.device)
+            model = self._model_in(protocol.dtype)
+            output = model.get_audio_features(
+                input_features=self._checked(features, len(windows)).to(self.device, model.dtype),
+                is_longer=longer.to(self.device),
             )
         return unit_rows(output, len(windows))
 
@@ -91,10 +99,18 @@ class Clap:
             list(texts), padding=True, truncation=True, max_length=self.token_limit(protocol), return_tensors="pt"
         )
         with float32_inference():
-            output = self.model.get_text_features(
+            output = self._model_in(protocol.dtype).get_text_features(
                 input_ids=inputs["input_ids"].to(self.device), attention_mask=inputs["attention_mask"].to(self.device)
             )
         return unit_rows(output, len(texts))
+
+    def _model_in(self, dtype: str) -> Any:
+        """The model itself, or a copy of it in another dtype: what it was before cannot be told from that one."""
+        if dtype == "float32":
+            return self.model
+        if dtype not in self._copies:
+            self._copies[dtype] = deepcopy(self.model).to(getattr(torch, dtype))
+        return self._copies[dtype]
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
         """How many texts lose tokens."""
@@ -118,7 +134,7 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
             )
             # The default may ask on the terminal whether to run code of the folder.
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            extractor = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
+            extractor = _extractor(folder)
     except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
         raise ModelError(
             f"{folder} is no loadable CLAP: {one_line(error)}: restore the folder or save it anew"
@@ -128,6 +144,16 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
         raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
     _check_parts(folder, model.config, tokenizer, extractor)
     return model.float().eval(), tokenizer, extractor
+
+
+def _extractor(folder: Path) -> Any:
+    """The settings of the log-mels; transformers before 4.57 finds them in a file of their own only."""
+    processor = folder / "processor_config.json"
+    if processor.is_file():
+        settings = json.loads(processor.read_text(encoding="utf-8")).get("feature_extractor")
+        if settings:
+            return ClapFeatureExtractor.from_dict(settings)
+    return ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
 
 
 def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,17 +20,55 @@ Vectors = npt.NDArray[np.float32]
 
 @contextmanager
 def float32_inference() -> Iterator[None]:
-    """Inference without TF32, which rounds to 10 bits on recent GPUs, and by the same kernels each time."""
-    precision = torch.get_float32_matmul_precision()
+    """Inference without TF32, which rounds to 10 bits on recent GPUs, and by the same kernels each time.
+
+    An operation that has no deterministic kernel is a warning of torch. What the user had set comes back after.
+    """
+    # cuBLAS reads it with its first product; without it two streams may add in another order.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    with (
+        _without_tf32(),
+        _deterministic(),
+        torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
+        torch.inference_mode(),
+    ):
+        yield
+
+
+@contextmanager
+def _without_tf32() -> Iterator[None]:
+    try:
+        precision = torch.get_float32_matmul_precision()
+    except RuntimeError:  # the user has used the settings of torch 2.9, and torch refuses to mix both
+        backends: Any = torch.backends
+        parts = (backends.cuda.matmul, backends.mkldnn.matmul)
+        before = [part.fp32_precision for part in parts]
+        try:
+            for part in parts:
+                part.fp32_precision = "ieee"
+            yield
+        finally:
+            for part, value in zip(parts, before, strict=True):
+                part.fp32_precision = value
+        return
     torch.set_float32_matmul_precision("highest")
     try:
-        with (
-            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
-            torch.inference_mode(),
-        ):
-            yield
+        yield
     finally:
         torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    settings: Any = torch.utils.deterministic
+    mode, filled = torch.get_deterministic_debug_mode(), settings.fill_uninitialized_memory
+    torch.set_deterministic_debug_mode(max(mode, 1))  # an error stays one, where the user wants that
+    settings.fill_uninitialized_memory = False  # kernels here read nothing that they have not written
+    try:
+        yield
+    finally:
+        torch.set_deterministic_debug_mode(mode)
+        settings.fill_uninitialized_memory = filled
 
 
 @contextmanager

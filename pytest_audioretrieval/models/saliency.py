@@ -70,6 +70,8 @@ def boundary_saliency(
     empty = next((query for query, words in zip(queries, spans, strict=True) if not words), None)
     if empty is not None:
         raise DataError(f"query {empty[:60]!r} has no word; expected one at least; leave it out and count it")
+    if protocol.dtype != "float32":
+        raise ModelError(f"the protocol's dtype is {protocol.dtype}, gradients are taken in float32: use short-clip")
     if not model.tokenizer.is_fast:
         raise ModelError("this model's tokenizer gives no offsets, expected a fast one: save its tokenizer.json too")
     towards = target.astype(np.float64) - hard_negative.astype(np.float64)

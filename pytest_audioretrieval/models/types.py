@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
+from pytest_audioretrieval.errors import ModelError
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -33,7 +35,11 @@ class ModelIdentity:
 
 
 class Retriever(Protocol):
-    """A model behind one interface: windows of sound and texts in, vectors out."""
+    """A model behind one interface: windows of sound and texts in, vectors out.
+
+    One that computes in what the protocol's ``dtype`` says has an attribute ``dtypes``, those that it can; any other is
+    asked under ``"float32"`` only (see ``refuse_dtype``).
+    """
 
     @property
     def device(self) -> str:
@@ -92,6 +98,16 @@ class PairScorer(Protocol):
 Model = Retriever | PairScorer
 RETRIEVER = ("embed_audio", "embed_text", "device", "text_limit", "count_cut")
 PAIR_SCORER = ("score", "prefer", "device")
+
+
+def refuse_dtype(model: Model, dtype: str) -> None:
+    """Raise ``ModelError`` where ``model`` would compute in something other than the protocol's ``dtype``."""
+    known = getattr(model, "dtypes", ("float32",))
+    if dtype not in known:
+        raise ModelError(
+            f"the protocol's dtype is {dtype}, {type(model).__name__} computes in {', '.join(known)} only: "
+            "use a protocol with that"
+        )
 
 
 def is_retriever(model: object) -> TypeGuard[Retriever]:

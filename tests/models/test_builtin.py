@@ -16,6 +16,7 @@ from pytest_audioretrieval.pins import load_pins
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.shipped import shipped
 from pytest_audioretrieval.spec import BUILTIN, builtin_names, parse
+from tests.tiny_clap import TRANSFORMERS
 
 NAMES = builtin_names()
 #: Those with a baseline in the package.
@@ -47,6 +48,7 @@ def test_it_is_the_pinned_one(name: str) -> None:
     assert (identity.id, identity.folder) == (f"builtin/{name}", BUILTIN / name)
 
 
+@pytest.mark.skipif(TRANSFORMERS < (4, 57), reason="before, transformers itself reads no processor saved by 5")
 @each
 def test_the_library_loads_every_tensor_and_the_processor(name: str) -> None:
     model, report = ClapModel.from_pretrained(BUILTIN / name, output_loading_info=True)

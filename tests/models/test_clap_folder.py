@@ -16,8 +16,11 @@ from transformers import RobertaTokenizer, logging
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.protocol import NAMED
+from tests.tiny_clap import TRANSFORMERS
 
 SHORT = NAMED["short-clip"]
+#: The file that holds the settings of the log-mels.
+FRONT = "processor_config.json" if TRANSFORMERS >= (5, 0) else "preprocessor_config.json"
 Damage = Callable[[Path], object]
 
 
@@ -61,14 +64,14 @@ def _add_tokens(folder: Path) -> None:
         (_remove("tokenizer.json", "tokenizer_config.json"), "holds no vocabulary, expected one of"),
         (_remove("tokenizer.json"), "holds no vocabulary, expected one of"),
         (_write("tokenizer.json", b"{}"), "is no loadable CLAP"),
-        (_remove("processor_config.json"), "is no loadable CLAP"),
+        (_remove(FRONT), "is no loadable CLAP"),
         (_edit("config.json", lambda c: c.update(model_type="bert")), "says model_type 'bert', expected 'clap'"),
         (_write("config.json", b"{}"), "says model_type None, expected 'clap'"),
         (_edit("config.json", lambda c: c["text_config"].update(hidden_size="wide")), "is no loadable CLAP"),
         (_edit("config.json", lambda c: c["text_config"].update(num_hidden_layers=2)), "weights lack 16 tensors"),
         (_edit("config.json", lambda c: c.update(projection_dim=24)), "is no loadable CLAP"),
         (
-            _edit("processor_config.json", lambda c: c["feature_extractor"].update(truncation="rand_trunc")),
+            _edit(FRONT, lambda c: c.get("feature_extractor", c).update(truncation="rand_trunc")),
             "truncation is 'rand_trunc', a model with enable_fusion=True was trained with 'fusion'",
         ),
         (_add_tokens, "the tokenizer has 101 tokens, the model 100"),
@@ -97,6 +100,10 @@ def test_code_in_a_folder_is_neither_run_nor_asked_about(
     _edit("config.json", lambda content: content.update(auto_map=named))(copy)
     _edit("tokenizer_config.json", lambda content: content.update(auto_map=named, tokenizer_class="Evil"))(copy)
     monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
+    if TRANSFORMERS < (5, 0):
+        with pytest.raises(ModelError, match="is no loadable CLAP: .* requires you to execute"):
+            Clap(copy, device="cpu")
+        return
     made, plain = (Clap(folder, device="cpu").embed_text(["a dog barks"], SHORT) for folder in (copy, tiny_clap))
     np.testing.assert_array_equal(made, plain)
 
