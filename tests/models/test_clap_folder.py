@@ -101,7 +101,7 @@ def test_code_in_a_folder_is_neither_run_nor_asked_about(
     _edit("tokenizer_config.json", lambda content: content.update(auto_map=named, tokenizer_class="Evil"))(copy)
     monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
     if TRANSFORMERS < (5, 0):
-        with pytest.raises(ModelError, match="is no loadable CLAP: .* requires you to execute"):
+        with pytest.raises(ModelError, match=r"is no loadable CLAP: .* requires you to execute"):
             Clap(copy, device="cpu")
         return
     made, plain = (Clap(folder, device="cpu").embed_text(["a dog barks"], SHORT) for folder in (copy, tiny_clap))

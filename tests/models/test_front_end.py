@@ -18,8 +18,8 @@ from pytest_audioretrieval.audio.decode import decode
 from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.front_end import LogMel
-from pytest_audioretrieval.models.mel_bank import mel_bank
 from pytest_audioretrieval.models.inference import unit_rows
+from pytest_audioretrieval.models.mel_bank import mel_bank
 from pytest_audioretrieval.protocol import NAMED
 
 Vectors = npt.NDArray[np.float32]
