@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import RobertaTokenizer, logging
+from transformers import AutoTokenizer, logging
 
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
@@ -22,6 +22,8 @@ SHORT = NAMED["short-clip"]
 #: The file that holds the settings of the log-mels.
 FRONT = "processor_config.json" if TRANSFORMERS >= (5, 0) else "preprocessor_config.json"
 Damage = Callable[[Path], object]
+#: 4 fails by itself, 5 makes a tokenizer of special tokens only.
+NO_WORDS = "holds no vocabulary, expected one of" if TRANSFORMERS >= (5, 0) else "is no loadable CLAP"
 
 
 def _edit(file: str, change: Callable[[dict[str, Any]], Any]) -> Damage:
@@ -47,7 +49,7 @@ def _remove(*files: str) -> Damage:
 
 
 def _add_tokens(folder: Path) -> None:
-    words = RobertaTokenizer.from_pretrained(folder)
+    words = AutoTokenizer.from_pretrained(folder)
     words.add_tokens(["<sound>"])
     words.save_pretrained(folder)
 
@@ -61,8 +63,8 @@ def _add_tokens(folder: Path) -> None:
         (_remove("config.json"), "is no loadable CLAP"),
         (_write("config.json", b'{"model_type": '), "is no loadable CLAP"),
         (_remove("model.safetensors"), "is no loadable CLAP"),
-        (_remove("tokenizer.json", "tokenizer_config.json"), "holds no vocabulary, expected one of"),
-        (_remove("tokenizer.json"), "holds no vocabulary, expected one of"),
+        (_remove("tokenizer.json", "tokenizer_config.json"), NO_WORDS),
+        (_remove("tokenizer.json"), NO_WORDS),
         (_write("tokenizer.json", b"{}"), "is no loadable CLAP"),
         (_remove(FRONT), "is no loadable CLAP"),
         (_edit("config.json", lambda c: c.update(model_type="bert")), "says model_type 'bert', expected 'clap'"),
@@ -101,7 +103,7 @@ def test_code_in_a_folder_is_neither_run_nor_asked_about(
     _edit("tokenizer_config.json", lambda content: content.update(auto_map=named, tokenizer_class="Evil"))(copy)
     monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
     if TRANSFORMERS < (5, 0):
-        with pytest.raises(ModelError, match=r"is no loadable CLAP: .* requires you to execute"):
+        with pytest.raises(ModelError, match=r"is no loadable CLAP: .*(requires you to execute|contains custom code)"):
             Clap(copy, device="cpu")
         return
     made, plain = (Clap(folder, device="cpu").embed_text(["a dog barks"], SHORT) for folder in (copy, tiny_clap))
