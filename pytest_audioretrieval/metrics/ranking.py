@@ -172,9 +172,9 @@ class Counts:
     def _add(self, values: Products, targets: Ints, column: int) -> None:
         """Count in ``values``, a row of scores for each of ``targets``, the first of them of candidate ``column``."""
         wanted = self._targets.scores[targets][:, np.newaxis]
-        above = values > wanted + self._scores.error
+        above = values > _floor(wanted + self._scores.error, values.dtype)
         self.greater[targets] += np.count_nonzero(above, axis=1)
-        near = (values >= wanted - self._scores.error) ^ above
+        near = (values >= -_floor(self._scores.error - wanted, values.dtype)) ^ above
         row, columns = _where(near)
         columns += column
         close = targets[row]
@@ -219,6 +219,16 @@ class Best:
             least = np.full(len(values), -np.inf)
         threshold: Floats = np.maximum(least - 2 * self._scores.error, np.finfo(np.float64).min)
         return threshold
+
+
+def _floor(bounds: Floats, dtype: np.dtype[Any]) -> Products:
+    """The greatest values of ``dtype`` that do not exceed ``bounds``: exactly the same scores exceed either.
+
+    A comparison in one precision takes half as long as one that has to cast every score.
+    """
+    rounded = bounds.astype(dtype)
+    lower: Products = np.where(rounded > bounds, np.nextafter(rounded, dtype.type(-np.inf)), rounded)
+    return lower
 
 
 def _where(mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
