@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.embedding.ahead import ahead
 from pytest_audioretrieval.embedding.batches import Batches, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store
@@ -16,6 +17,7 @@ from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
     from pytest_audioretrieval.models.types import ModelIdentity, Retriever
 
 
@@ -100,19 +102,22 @@ def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> Vect
 def _embed_audio(batch: Sequence[Clip], retriever: Retriever, protocol: Protocol, remarks: Remarks) -> Vectors:
     from pytest_audioretrieval.audio.window import prepare
 
-    windows = []
-    for clip in batch:
+    def decoded(clip: Clip) -> tuple[Waveform, list[Vectors]]:
         wave = clip.read()
-        windows.append(prepare(wave, protocol, name=clip.id))
-        remarks.look(clip.id, wave, windows[-1])
+        return wave, prepare(wave, protocol, name=clip.id)
+
+    windows = []
+    for clip, (wave, made) in zip(batch, ahead(decoded, batch), strict=True):
+        windows.append(made)
+        remarks.look(clip.id, wave, made)
     flat = [window for clip in windows for window in clip]
-    made = []
+    vectors = []
     with naming("clips", [clip.id for clip in batch]):
         for start in range(0, len(flat), protocol.audio_batch):
             part = flat[start : start + protocol.audio_batch]
-            made.append(_checked(retriever.embed_audio(part, protocol), len(part)))
+            vectors.append(_checked(retriever.embed_audio(part, protocol), len(part)))
         ends = np.cumsum([len(clip) for clip in windows])
-        parts = np.split(np.concatenate(made), ends[:-1])
+        parts = np.split(np.concatenate(vectors), ends[:-1])
         pooled: Vectors = np.stack([_mean(part, clip) for part, clip in zip(parts, windows, strict=True)])
         return pooled
 
