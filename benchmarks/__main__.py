@@ -13,7 +13,9 @@ from pathlib import Path
 from benchmarks.table import Row, show
 
 found: list[Row] = []
-for name in sys.argv[1:] or sorted(path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")):
+for name in sys.argv[1:] or sorted(
+    path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")
+):
     module = import_module(f"benchmarks.bench_{name}")
     if hasattr(module, "rows"):
         print(f"== {name}", file=sys.stderr, flush=True)

@@ -83,7 +83,9 @@ def threads(kind: str, paths: Sequence[Path]) -> Row:
         assert len(list(ahead(ours, paths))) == len(paths)
         wall, cpu = perf_counter() - wall, process_time() - cpu
         takes.append((alone, wall, cpu / wall))
-    alone, together, cores = (best(column) for best, column in zip((min, min, max), zip(*takes, strict=True), strict=True))
+    alone, together, cores = (
+        best(column) for best, column in zip((min, min, max), zip(*takes, strict=True), strict=True)
+    )
     return Row(f"  {kind} by {WORKERS} threads", "one thread", alone / together, note=f"{cores:.2f} cores busy at best")
 
 

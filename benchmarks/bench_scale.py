@@ -134,8 +134,8 @@ def page(costs: list[Cost]) -> str:
     ]
     time, large, memory = exponent(costs, "seconds"), exponent(costs[1:], "seconds"), exponent(costs, "megabytes")
     fit = (
-        f"\nFitted exponent: time {time:.2f} over all sizes, {large:.2f} from {costs[1].clips:,} clips on (below, what a "
-        f"query costs by itself weighs in); memory {memory:.2f}.\n"
+        f"\nFitted exponent: time {time:.2f} over all sizes, {large:.2f} from {costs[1].clips:,} clips on (below, "
+        f"what a query costs by itself weighs in); memory {memory:.2f}.\n"
     )
     return HEAD.format(machine=machine(), queries=QUERIES, dims=DIMS) + "".join(lines) + fit
 
@@ -156,7 +156,9 @@ def table_rows(costs: list[Cost]) -> list[Row]:
     last = costs[-1]
     work = f"exact ranks, {QUERIES:,} x {last.clips:,}, D = {DIMS}, memory-mapped"
     return [
-        Row(work, "bare product", last.seconds / last.bare, at_most=1.3, note=f"{last.seconds:.0f} s, {last.bare:.0f} s"),
+        Row(
+            work, "bare product", last.seconds / last.bare, at_most=1.3, note=f"{last.seconds:.0f} s, {last.bare:.0f} s"
+        ),
         Row(work, "2 GB", last.megabytes / 2000, at_most=1.0, note=f"peak {last.megabytes:,.0f} MB"),
         Row("  time by clips", "exponent", exponent(costs[1:], "seconds"), note=f"from {costs[1].clips:,} clips on"),
     ]

@@ -69,7 +69,8 @@ def machine() -> str:
     """What the figures were taken on."""
     threads = os.environ.get("OMP_NUM_THREADS", "all")
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "transformers"))
-    return f"{platform.machine()}, {os.cpu_count()} cores, threads {threads}, Python {platform.python_version()}, {libraries}"
+    python = platform.python_version()
+    return f"{platform.machine()}, {os.cpu_count()} cores, threads {threads}, Python {python}, {libraries}"
 
 
 def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
