@@ -3,8 +3,8 @@
     python -m benchmarks.bench_mteb
 
 Processor time of whole processes, imports included: what somebody waits for who asks whether a checkpoint got worse.
-Our gate renders its clips and judges both directions and 5 metrics; mteb is given them as WAV and one direction. mteb keeps
-scores, not vectors: its second run either embeds all anew or hands out the scores of the first.
+Our gate renders its clips and judges both directions and five metrics; mteb is given WAV files and one direction. It
+keeps scores, not vectors: its second run either embeds all anew or hands out the scores of the first.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def measured() -> list[Row]:
         own = [sys.executable, "-m", "benchmarks.peers.mteb_run", str(WEIGHTS), str(folder / "data"), str(folder / "r")]
         processor_seconds([*gate, "--retrieval-record", "all", "--retrieval-no-cache"], folder)
         cold, warm = processor_seconds(gate, folder), processor_seconds(gate, folder)
+        print(cold, warm, file=sys.stderr, flush=True)
         theirs, again = processor_seconds(own, folder), processor_seconds(own, folder)
     note = f"{{:.1f}} s against {{:.1f}} s, {clips} clips"
     return [

@@ -1,7 +1,8 @@
 """mteb on clips written as WAV and their captions: ``python -m benchmarks.peers.mteb_run MODEL DATA RESULTS``.
 
 ``DATA`` holds ``clips.json`` (id -> file) and ``captions.json`` ([id, text, right clip's id]). Clips are at the model's
-rate, so that torchaudio, which mteb imports to resample and does not require, is not called: an empty one stands for it.
+rate, so that torchaudio, which mteb imports to resample and does not require, is not called: where it is absent, an
+empty one stands for it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ import soundfile
 from datasets import Dataset
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.models.model_implementations.clap_models import ClapZeroShotWrapper
-
-if find_spec("torchaudio") is None:
-    sys.modules["torchaudio"] = ModuleType("torchaudio")
 
 
 def decoded(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -53,6 +51,9 @@ def main(model: str, data: Path, results: Path) -> None:
     class Tiny(ClapZeroShotWrapper):  # type: ignore[misc]
         def __init__(self, name: str, revision: str, **more: Any) -> None:
             super().__init__(model, None, **more)
+            # Only now: libraries that look for it while they load are to see that it is not there.
+            if find_spec("torchaudio") is None:
+                sys.modules["torchaudio"] = ModuleType("torchaudio")
 
     known = mteb.get_model_meta("laion/clap-htsat-fused")
     meta = known.model_copy(update={"name": "builtin/tiny", "loader": Tiny})
