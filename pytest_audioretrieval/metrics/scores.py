@@ -150,13 +150,19 @@ def _sum_rows(products: Floats) -> Floats:
 
 def _first_twins(vectors: npt.NDArray[Any]) -> Ints | None:
     """Index of the first row with the same bits, for every row; None where no two rows are the same."""
+    words = np.dtype(f"u{vectors.dtype.itemsize}")
+    sums = np.concatenate([part.view(words).sum(axis=1, dtype=words) for part in _read(vectors)])
+    values, counts = np.unique(sums, return_counts=True)
+    # Only rows whose bits have the same sum can be the same. Those are told by digests: sorting or keeping the rows
+    # themselves takes several times the candidates' memory.
+    suspect = np.isin(sums, values[counts > 1])
     seen: dict[bytes, int] = {}
-    first: list[int] = []
-    # Digests instead of rows: sorting or keeping the rows themselves takes several times the candidates' memory.
-    for part in _read(vectors):
-        digests = (blake2b(row.tobytes(), digest_size=16).digest() for row in part)
-        first += [seen.setdefault(digest, i) for i, digest in enumerate(digests, len(first))]
-    return None if len(seen) == len(first) else np.array(first, dtype=np.int64)
+    first = np.arange(len(vectors))
+    for start, part in zip(range(0, len(vectors), CHECK_BLOCK), _read(vectors), strict=True):
+        for i in np.flatnonzero(suspect[start : start + CHECK_BLOCK]).tolist():
+            digest = blake2b(part[i].tobytes(), digest_size=16).digest()
+            first[start + i] = seen.setdefault(digest, start + i)
+    return None if len(seen) == suspect.sum() else first
 
 
 def unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.metrics import rank
-from pytest_audioretrieval.metrics.ranking import _floor
-from pytest_audioretrieval.metrics.scores import _release
+from pytest_audioretrieval.metrics.ranking import _floor, _row_counts
+from pytest_audioretrieval.metrics.scores import _first_twins, _release
 
 RESIDENT = """
 import sys
@@ -80,3 +80,21 @@ def test_a_bound_in_one_precision_separates_the_same_scores(bound: float, steps:
     floor = _floor(np.array([bound]), np.dtype(np.float32))
     ceiling = -_floor(np.array([-bound]), np.dtype(np.float32))
     assert (score > floor[0], score >= ceiling[0]) == (float(score) > bound, float(score) >= bound)
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 1024, 2040, 2048])
+def test_rows_are_counted_at_any_width(width: int) -> None:
+    mask = np.random.default_rng(width).random((5, width)) < 0.5
+    mask[0], mask[1] = True, False
+    assert _row_counts(mask).tolist() == [sum(row) for row in mask.tolist()]
+    assert _row_counts(mask[::2].T).tolist() == [sum(row) for row in mask[::2].T.tolist()]
+
+
+def test_rows_of_one_sum_are_twins_only_with_the_same_bits() -> None:
+    vectors = unit(5, 6)
+    vectors[3] = vectors[1][::-1]
+    assert _first_twins(vectors) is None
+    vectors[4] = vectors[1]
+    found = _first_twins(vectors)
+    assert found is not None
+    assert found.tolist() == [0, 1, 2, 3, 1]
