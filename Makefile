@@ -1,4 +1,4 @@
-# make gate | test | lint | calibrate | bench | laion | mteb: each sets up its environment by itself; a second run reinstalls nothing.
+# make gate | test | lint | calibrate | bench | peers | laion | mteb: each sets up its environment by itself; a second run reinstalls nothing.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 LAION := .venv-laion
 MTEB := .venv-mteb
+PEERS := .venv-peers
 
-.PHONY: gate test lint calibrate bench laion mteb
+.PHONY: gate test lint calibrate bench peers laion mteb
 
 gate: $(STAMP)
 	$(BIN)/pytest --model builtin/tiny-clap-fused
@@ -23,8 +24,19 @@ lint: $(STAMP)
 calibrate: $(STAMP)
 	$(BIN)/python tools/calibrate.py
 
+# What it is held against lies in environments of its own; a row says where one is not there (make peers, make mteb).
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+# ranx, ir_measures and torchmetrics, for make bench; .venv-peers/bin/python -m benchmarks.peers writes docs/peers.md.
+peers: $(PEERS)/installed
+
+$(PEERS)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable '.[testing]' ranx==0.3.21 ir_measures==0.4.3 torchmetrics==1.9.0 pytrec-eval-terrier==0.5.11
+	touch $@
 
 # laion_clap beside numpy 1: an environment of its own, of 7.6 GB where PyPI's torch brings CUDA along.
 laion: $(LAION)/installed

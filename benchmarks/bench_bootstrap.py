@@ -1,19 +1,16 @@
 """Eight endpoints compared jointly, against scipy.stats.bootstrap on cluster indices run eight times, in one process.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_bootstrap.py
+    OMP_NUM_THREADS=1 python -m benchmarks.bench_bootstrap
 
 Clotho's size (pinned protocol): 1,045 clips with 5 captions each, 10,000 resamples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import process_time
-from typing import Any
-
 import numpy as np
 from scipy.stats import bootstrap
 
+from benchmarks.table import Row, seconds, show
 from pytest_audioretrieval.stats import Endpoint, compare_jointly
 
 CLIPS, CAPTIONS, ENDPOINTS, RESAMPLES, REPEATS = 1_045, 5, 8, 10_000, 5
@@ -50,25 +47,15 @@ def scipys(made: list[Endpoint], cluster: list[str]) -> None:
         )
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """CPU time, the best of several runs: what is left when nothing else disturbs."""
-    times = []
-    for _ in range(REPEATS):
-        start = process_time()
-        work()
-        times.append(process_time() - start)
-    return min(times)
-
-
-def main() -> None:
+def rows() -> list[Row]:
     made = endpoints()
     cluster = [f"clip {i}" for i in range(CLIPS) for _ in range(CAPTIONS)]
-    base = seconds(lambda: scipys(made, cluster))
-    taken = seconds(lambda: ours(made, cluster))
-    print(f"{ENDPOINTS} endpoints, {CLIPS} clips x {CAPTIONS} captions, {RESAMPLES} resamples")
-    print(f"  {'scipy.stats.bootstrap x 8':28}{base * 1e3:8.0f} ms   1.00")
-    print(f"  {'compare_jointly':28}{taken * 1e3:8.0f} ms   {taken / base:.3f}")
+    base = seconds(lambda: scipys(made, cluster), REPEATS)
+    taken = seconds(lambda: ours(made, cluster), REPEATS)
+    work = f"{RESAMPLES:,} clustered resamples, {ENDPOINTS} endpoints, jointly"
+    note = f"{taken * 1e3:.0f} ms against {base * 1e3:.0f} ms"
+    return [Row(work, f"scipy.stats.bootstrap x {ENDPOINTS}", base / taken, at_least=5.0, note=note)]
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

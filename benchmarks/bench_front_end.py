@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from transformers import ClapFeatureExtractor
 
+from benchmarks.table import Row, show
 from pytest_audioretrieval import load_dataset
 from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.models.front_end import LogMel
@@ -60,21 +61,19 @@ def compare(truncation: str, clips: Windows, size: int) -> tuple[float, float]:
     return slow, fast
 
 
-def main() -> None:
+def rows() -> list[Row]:
     torch.set_num_threads(1)
     warm = [torch.zeros(BALLAST // 4) for _ in range(4)]
     del warm
-    print(f"log-mels of a clip, one core, target {TARGET:g} times")
-    print(f"{'filters':8} {'clips':10} {'batch':>5} {'extractor':>11} {'ours':>9} {'ratio':>6}")
+    found = []
     for kind, clips in windows().items():
         for truncation, filters in (("fusion", "htk"), ("rand_trunc", "slaney")):
             for size in (1, 8):
                 slow, fast = compare(truncation, clips, size)
-                print(
-                    f"{filters:8} {kind:10} {size:5} {slow * 1000:8.2f} ms {fast * 1000:6.2f} ms {slow / fast:6.2f}"
-                    f"{'' if slow / fast >= TARGET else '  below the target'}"
-                )
+                work, note = f"log-mels, {filters}, {kind}, batch {size}", f"{fast * 1e3:.2f} ms, {slow * 1e3:.2f} ms"
+                found.append(Row(work, "transformers' extractor", slow / fast, at_least=TARGET, note=note))
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

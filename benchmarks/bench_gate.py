@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.table import Row, show
 from pytest_audioretrieval import load_dataset
 
 MODEL = "builtin/tiny-clap-fused"
@@ -45,7 +46,7 @@ def processor_seconds(command: list[str], folder: Path) -> float:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def plugin_load(folder: Path) -> None:
+def plugin_load(folder: Path) -> Row:
     """``pytest --collect-only`` on one trivial test, with and without the plugin."""
     (folder / "test_trivial.py").write_text("def test_nothing():\n    pass\n")
     bare = [*PYTEST, "--collect-only", *OTHERS, "-p", "no:audioretrieval"]
@@ -53,11 +54,12 @@ def plugin_load(folder: Path) -> None:
     pairs = [(processor_seconds(bare, folder), processor_seconds(ours, folder)) for _ in range(ROUNDS)]
     without, with_plugin = (min(column) for column in zip(*pairs, strict=True))
     added = (with_plugin - without) * 1000
-    print(f"plugin load: {with_plugin / without:.3f} of bare pytest ({added:+.1f} ms on {without * 1000:.0f} ms)")
-    print(f"  {imported(['--collect-only', '-q', *OTHERS], folder)}")
+    loaded = imported(["--collect-only", "-q", *OTHERS], folder)
+    note = f"{added:+.1f} ms on {without * 1000:.0f} ms; {loaded}"
+    return Row("plugin load", "bare pytest", with_plugin / without, note=note)
 
 
-def gate(folder: Path) -> None:
+def gate(folder: Path) -> list[Row]:
     """The gate of the built-in checkpoint, cold once, then warm in alternation with bare pytest."""
     (folder / "test_trivial.py").write_text("def test_nothing():\n    pass\n")
     bare = [*PYTEST, *OTHERS, "-p", "no:audioretrieval"]
@@ -66,9 +68,13 @@ def gate(folder: Path) -> None:
     pairs = [(seconds(bare, folder), seconds(command, folder)) for _ in range(3)]
     reference, warm = (min(column) for column in zip(*pairs, strict=True))
     clips = len(load_dataset("sounds").clips)
-    print(f"cold gate: {cold / warm:.1f} of a warm one ({cold:.1f} s, {cold / clips:.3f} s for each of {clips} clips)")
-    print(f"warm gate: {warm / reference:.1f} of bare pytest ({warm:.2f} s against {reference:.2f} s)")
-    print(f"  {imported(['-q', '--model', MODEL], folder)}")
+    note = f"{warm:.2f} s against {reference:.2f} s; {imported(['-q', '--model', MODEL], folder)}"
+    return [
+        Row(
+            "cold gate", "warm gate", cold / warm, note=f"{cold:.1f} s, {cold / clips:.3f} s for each of {clips} clips"
+        ),
+        Row("warm gate", "bare pytest", warm / reference, note=note),
+    ]
 
 
 def imported(arguments: list[str], folder: Path) -> str:
@@ -79,8 +85,10 @@ def imported(arguments: list[str], folder: Path) -> str:
     return done.stdout.strip().splitlines()[-1]
 
 
+def rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        return [plugin_load(Path(one)), *gate(Path(other))]
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as empty:
-        plugin_load(Path(empty))
-    with tempfile.TemporaryDirectory() as empty:
-        gate(Path(empty))
+    show(rows())

@@ -1,19 +1,18 @@
 """Exact ranks against the least a script would do: one matrix product and a stable argsort, in the same process.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_ranking.py
+    OMP_NUM_THREADS=1 python -m benchmarks.bench_ranking
 
 Sizes are those of Clotho's test split (pinned protocol): 1,045 clips with 5 captions each, 512 dimensions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.table import Row, seconds, show
 from pytest_audioretrieval.metrics import first_hit_rank, rank
 
 CLIPS, CAPTIONS, DIMS, REPEATS = 1_045, 5, 512, 7
@@ -29,44 +28,37 @@ def vectors(seed: int = 0) -> tuple[Vectors, Vectors]:
     return clips, captions
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """The best of several runs: what is left when nothing else disturbs."""
-    times = []
-    for _ in range(REPEATS):
-        start = perf_counter()
-        work()
-        times.append(perf_counter() - start)
-    return min(times)
-
-
 def bare(queries: Vectors, candidates: Vectors) -> npt.NDArray[np.intp]:
     return np.argsort(-(queries @ candidates.T), axis=1, kind="stable")
 
 
-def report(title: str, queries: Vectors, candidates: Vectors, relevant: Sequence[Sequence[int]]) -> None:
-    base = seconds(lambda: bare(queries, candidates))
-    print(f"{title}: {len(queries)} x {len(candidates)} x {DIMS}, {len(relevant[0])} relevant")
-    print(f"  {'product + stable argsort':28}{base * 1e3:8.1f} ms   1.00")
+def compare(title: str, queries: Vectors, candidates: Vectors, relevant: Sequence[Sequence[int]]) -> list[Row]:
+    base, found = seconds(lambda: bare(queries, candidates), REPEATS), []
     for name, work in {
         "first_hit_rank": lambda: first_hit_rank(queries, candidates, relevant),
         "rank": lambda: rank(queries, candidates, relevant),
         "rank, top 10": lambda: rank(queries, candidates, relevant, top=10),
     }.items():
-        taken = seconds(work)
-        print(f"  {name:28}{taken * 1e3:8.1f} ms   {taken / base:.2f}")
+        taken = seconds(work, REPEATS)
+        note = f"{taken * 1e3:.0f} ms against {base * 1e3:.0f} ms"
+        found.append(Row(f"{name}, {title}", "product + stable argsort", base / taken, note=note))
+    return found
 
 
 def _unit(rows: npt.NDArray[np.float64]) -> Vectors:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def main() -> None:
+def rows() -> list[Row]:
     clips, captions = vectors()
-    report("t2a", captions, clips, [[row // CAPTIONS] for row in range(len(captions))])
-    report("a2t", clips, captions, [range(row * CAPTIONS, (row + 1) * CAPTIONS) for row in range(len(clips))])
-    same = np.repeat(clips[:1], CLIPS, axis=0)
-    report("t2a, all clips alike", captions, same, [[row // CAPTIONS] for row in range(len(captions))])
+    one = [[row // CAPTIONS] for row in range(len(captions))]
+    several = [range(row * CAPTIONS, (row + 1) * CAPTIONS) for row in range(len(clips))]
+    return [
+        *compare("t2a", captions, clips, one),
+        *compare("a2t", clips, captions, several),
+        *compare("t2a, all clips alike", captions, np.repeat(clips[:1], CLIPS, axis=0), one),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

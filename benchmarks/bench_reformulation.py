@@ -1,6 +1,6 @@
 """All of CORA's quantities against the least a script would do: two matrix products, each argsorted.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_reformulation.py
+    OMP_NUM_THREADS=1 python -m benchmarks.bench_reformulation
 
 CORA's own size (section 4.1, Table 1): 3,305 items in 5 forms, 3,367 candidates; then 100,000 candidates, whose
 matrix of scores nobody can hold. Each figure is of a process of its own, inputs and imports included.
@@ -11,12 +11,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.table import ROOT, Row, show
 from pytest_audioretrieval.metrics import reformulation
 
 ITEMS, FORMS, DIMS, REPEATS = 3_305, 5, 512, 3
@@ -53,34 +54,36 @@ def bare(pool: int) -> Any:
 
 
 def measure(name: str, pool: int, repeats: int) -> None:
-    """Print the best time of several runs, in seconds, and the most memory the process ever held, in MB."""
+    """Print the best processor time of several runs, in seconds, and the most memory the process ever held, in MB."""
     work, times = {"ours": ours, "bare": bare}[name](pool), []
     for _ in range(repeats):
-        start = perf_counter()
+        start = process_time()
         work()
-        times.append(perf_counter() - start)
+        times.append(process_time() - start)
     print(min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
 
 
 def measured(name: str, pool: int, repeats: int) -> tuple[float, float]:
-    command = [sys.executable, __file__, name, str(pool), str(repeats)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "benchmarks.bench_reformulation", name, str(pool), str(repeats)]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     taken, memory = map(float, done.stdout.split())
     return taken, memory
 
 
-def main() -> None:
-    print(f"{ITEMS} sources x {FORMS} forms, {POOL} candidates, {DIMS} dimensions")
-    base, memory = measured("bare", POOL, REPEATS)
-    print(f"  {'2 products + 2 argsorts':28}{base:8.2f} s   {memory:6.0f} MB   1.00")
+def rows() -> list[Row]:
+    base, _ = measured("bare", POOL, REPEATS)
     taken, memory = measured("ours", POOL, REPEATS)
-    print(f"  {'reformulation':28}{taken:8.2f} s   {memory:6.0f} MB   {taken / base:.2f}")
-    taken, memory = measured("ours", LARGE_POOL, 1)
-    print(f"  {f'{LARGE_POOL} candidates':28}{taken:8.2f} s   {memory:6.0f} MB")
+    large, most = measured("ours", LARGE_POOL, 1)
+    work = f"reformulation, {ITEMS:,} x {FORMS} among"
+    note = f"{taken:.2f} s against {base:.2f} s, {memory:.0f} MB"
+    return [
+        Row(f"{work} {POOL:,}", "2 products + 2 argsorts", base / taken, note=note),
+        Row(f"{work} {LARGE_POOL:,}", f"{POOL:,}", taken / large, note=f"{large:.2f} s, {most:.0f} MB"),
+    ]
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     else:
-        main()
+        show(rows())

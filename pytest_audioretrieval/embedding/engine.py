@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.embedding.ahead import ahead
 from pytest_audioretrieval.embedding.batches import Batches, Halves, Track, Vectors, content, fill, naming, refuse_empty
 from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store
@@ -17,6 +18,7 @@ from pytest_audioretrieval.models.types import refuse_dtype
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.types import Waveform
     from pytest_audioretrieval.models.types import ModelIdentity, Retriever
 
 
@@ -105,19 +107,23 @@ def _embed_audio(
     from pytest_audioretrieval.audio.window import prepare
 
     refuse_dtype(model, protocol.dtype)
-    windows = []
-    for clip in batch:
+
+    def decoded(clip: Clip) -> tuple[Waveform, list[Vectors]]:
         wave = clip.read()
-        windows.append(prepare(wave, protocol, name=clip.id))
-        remarks.look(clip.id, wave, windows[-1])
+        return wave, prepare(wave, protocol, name=clip.id)
+
+    windows = []
+    for clip, (wave, made) in zip(batch, ahead(decoded, batch), strict=True):
+        windows.append(made)
+        remarks.look(clip.id, wave, made)
     flat = [window for clip in windows for window in clip]
-    made = []
+    vectors = []
     with naming("clips", [clip.id for clip in batch]):
         for start in range(0, len(flat), protocol.audio_batch):
             windows_at_once = flat[start : start + protocol.audio_batch]
-            made.append(halves(lambda part: _checked(model.embed_audio(part, protocol), len(part)), windows_at_once))
+            vectors.append(halves(lambda part: _checked(model.embed_audio(part, protocol), len(part)), windows_at_once))
         ends = np.cumsum([len(clip) for clip in windows])
-        parts = np.split(np.concatenate(made), ends[:-1])
+        parts = np.split(np.concatenate(vectors), ends[:-1])
         pooled: Vectors = np.stack([_mean(part, clip) for part, clip in zip(parts, windows, strict=True)])
         return pooled
 

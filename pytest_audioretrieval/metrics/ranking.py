@@ -172,9 +172,9 @@ class Counts:
     def _add(self, values: Products, targets: Ints, column: int) -> None:
         """Count in ``values``, a row of scores for each of ``targets``, the first of them of candidate ``column``."""
         wanted = self._targets.scores[targets][:, np.newaxis]
-        above = values > wanted + self._scores.error
-        self.greater[targets] += np.count_nonzero(above, axis=1)
-        near = (values >= wanted - self._scores.error) ^ above
+        above = values > _floor(wanted + self._scores.error, values.dtype)
+        self.greater[targets] += _row_counts(above)
+        near = (values >= -_floor(self._scores.error - wanted, values.dtype)) ^ above
         row, columns = _where(near)
         columns += column
         close = targets[row]
@@ -219,6 +219,25 @@ class Best:
             least = np.full(len(values), -np.inf)
         threshold: Floats = np.maximum(least - 2 * self._scores.error, np.finfo(np.float64).min)
         return threshold
+
+
+def _floor(bounds: Floats, dtype: np.dtype[Any]) -> Products:
+    """The greatest values of ``dtype`` that do not exceed ``bounds``: exactly the same scores exceed either.
+
+    A comparison in one precision takes half as long as one that has to cast every score.
+    """
+    rounded = bounds.astype(dtype)
+    lower: Products = np.where(rounded > bounds, np.nextafter(rounded, dtype.type(-np.inf)), rounded)
+    return lower
+
+
+def _row_counts(mask: npt.NDArray[Any]) -> Ints:
+    """How many are true in each row. Added eight bytes at a time: ``count_nonzero`` of rows takes six times as long."""
+    width = mask.shape[1]
+    if width % 8 == 0 and width // 8 <= 255 and mask.flags.c_contiguous:
+        mask = mask.view(np.uint64).sum(axis=1, dtype=np.uint64).view(np.uint8).reshape(-1, 8)
+    counts: Ints = mask.sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def _where(mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:

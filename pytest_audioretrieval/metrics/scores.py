@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,6 +22,8 @@ Products = npt.NDArray[np.floating[Any]]
 NORM_TOLERANCE = 1e-3
 #: Rows times columns of one block: with these the block and its masks stay in a core's cache.
 QUERY_BLOCK, CANDIDATE_BLOCK = 256, 1024
+#: Rows read at once while vectors are checked.
+CHECK_BLOCK = 16_384
 #: Products that are held at once while pairs are scored (8 bytes each).
 PAIR_PRODUCTS = 2**20
 UNIT_ROUNDOFF = 2.0**-53
@@ -46,17 +49,22 @@ class Scores(Protocol):
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats: ...
 
+    def release(self) -> None: ...
+
 
 class VectorScores:
     """Cosines of unit vectors, float32 or float64, of shape ``(queries, dims)`` and ``(candidates, dims)``.
 
     A matrix product may sum in any order, so its results differ between block sizes, libraries and machines.
     ``pairs`` multiplies in float64 (exactly, for float32 vectors) and halves the products onto each other in one
-    fixed order, so a pair has one score everywhere, and candidates with the same bits always tie.
+    fixed order, so a pair has one score everywhere, and candidates with the same bits always tie. Vectors may lie in a
+    read-only memory map: no more than a few blocks of them are then held at once.
     """
 
     def __init__(self, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]) -> None:
-        self._queries, self._candidates = unit("queries", queries), unit("candidates", candidates)
+        self._queries, self._candidates = (
+            unit(name, given).view(np.ndarray) for name, given in (("queries", queries), ("candidates", candidates))
+        )
         if queries.shape[1] != candidates.shape[1]:
             found = f"queries of {queries.shape[1]} and candidates of {candidates.shape[1]} dimensions"
             raise DataError(f"found {found}; expected the same number; embed both with one model")
@@ -77,6 +85,9 @@ class VectorScores:
             return self._dots(rows, columns)
         keys, back = np.unique(rows * self.candidates + self._twin[columns], return_inverse=True)
         return self._dots(*np.divmod(keys, self.candidates))[back]
+
+    def release(self) -> None:
+        _release(self._candidates)
 
     def _dots(self, rows: Ints, columns: Ints) -> Floats:
         found = np.empty(len(rows))
@@ -107,6 +118,9 @@ class MatrixScores:
     def pairs(self, rows: Ints, columns: Ints) -> Floats:
         return self._scores[rows, columns].astype(np.float64)
 
+    def release(self) -> None:
+        _release(self._scores)
+
 
 def blocks(scores: Scores, query_block: int, candidate_block: int) -> Iterator[Block]:
     """All scores, a block at a time: never more than ``query_block * candidate_block`` of them."""
@@ -116,6 +130,7 @@ def blocks(scores: Scores, query_block: int, candidate_block: int) -> Iterator[B
     for columns in slices(scores.candidates, candidate_block):
         for rows in slices(scores.queries, query_block):
             yield Block(rows, columns, scores.block(rows, columns))
+        scores.release()
 
 
 def slices(length: int, step: int) -> Iterator[slice]:
@@ -135,22 +150,53 @@ def _sum_rows(products: Floats) -> Floats:
 
 def _first_twins(vectors: npt.NDArray[Any]) -> Ints | None:
     """Index of the first row with the same bits, for every row; None where no two rows are the same."""
+    words = np.dtype(f"u{vectors.dtype.itemsize}")
+    sums = np.concatenate([part.view(words).sum(axis=1, dtype=words) for part in _read(vectors)])
+    values, counts = np.unique(sums, return_counts=True)
+    # Only rows whose bits have the same sum can be the same. Those are told by digests: sorting or keeping the rows
+    # themselves takes several times the candidates' memory.
+    suspect = np.isin(sums, values[counts > 1])
     seen: dict[bytes, int] = {}
-    # Digests instead of rows: sorting or keeping the rows themselves takes several times the candidates' memory.
-    first = [seen.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), i) for i, row in enumerate(vectors)]
-    return None if len(seen) == len(first) else np.array(first, dtype=np.int64)
+    first = np.arange(len(vectors))
+    for start, part in zip(range(0, len(vectors), CHECK_BLOCK), _read(vectors), strict=True):
+        for i in np.flatnonzero(suspect[start : start + CHECK_BLOCK]).tolist():
+            digest = blake2b(part[i].tobytes(), digest_size=16).digest()
+            first[start + i] = seen.setdefault(digest, start + i)
+    return None if len(seen) == suspect.sum() else first
 
 
 def unit(name: str, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     _check_array(name, vectors)
     with np.errstate(all="ignore"):
-        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+        norms = np.sqrt(
+            np.concatenate([np.einsum("ij,ij->i", part, part, dtype=np.float64) for part in _read(vectors)])
+        )
     bad = np.flatnonzero(~(np.abs(norms - 1) <= NORM_TOLERANCE))
     if len(bad):
         finite = np.isfinite(vectors[bad[0]]).all()
         found = f"norm {norms[bad[0]]:.6g}" if finite else "a value that is not finite"
         raise DataError(f"{name}[{bad[0]}] has {found}; expected finite unit vectors; L2-normalise in float32")
     return vectors
+
+
+def _read(vectors: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """All rows, some at a time, as plain arrays: an ``np.memmap`` costs far more for each slice."""
+    plain = vectors.view(np.ndarray)
+    for part in slices(len(plain), CHECK_BLOCK):
+        yield plain[part]
+        _release(plain)
+
+
+def _release(array: npt.NDArray[Any]) -> None:
+    """Let go of a read-only memory map's pages: they are the file's, but count as ours until memory is short.
+
+    Pages of a map that can be written to may hold what the file does not; those stay.
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and memoryview(base).readonly:
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _check_array(name: str, array: Any) -> None:

@@ -43,7 +43,9 @@ def test_several_suites_each_once(empty: pytest.Pytester) -> None:
 def test_an_unknown_suite_shows_the_nearest(empty: pytest.Pytester) -> None:
     result = empty.runpytest_inprocess("--retrieval-suite", "caption")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --retrieval-suite 'caption': did you mean 'captions'? there are binding, captions, *"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --retrieval-suite 'caption': did you mean 'captions'? there are binding, captions, *"]
+    )
 
 
 def test_a_path_keeps_suites_away(project: Project) -> None:

@@ -1,0 +1,104 @@
+"""What a checkpoint costs, in units of a reference workload timed in the same run, and what it is judged against.
+
+A slower machine takes longer for both, so that a slower machine is not a slower model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+
+import msgspec
+import numpy as np
+
+from pytest_audioretrieval.errors import BaselineError
+
+#: Name of the folder of baselines, where those of datasets have the dataset's.
+FOLDER = "throughput"
+#: Cost over the stored one that still passes. Seven takes of one checkpoint on two cores with five times as much work
+#: waiting spread by 23 % for clips and 3 % for a query; the rest is left for other processors, on which a small model
+#: and the reference need not slow down alike. A front-end that is computed twice costs more.
+ALLOWED = 1.5
+#: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
+SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
+
+
+class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is stored of a checkpoint.
+
+    Attributes:
+        device: kind of device it was taken on: a reference on a GPU says nothing of a CPU.
+        protocol: name of the protocol.
+        cost: time of one clip, or one query, over that of the reference.
+    """
+
+    device: str
+    protocol: str
+    cost: float
+
+
+def reference(device: str) -> Callable[[], None]:
+    """The workload: what a model does most, matrix products, and what its front-end does, spectra."""
+    import torch
+
+    matrix = torch.full((SIZE, SIZE), 1 / SIZE, device=device)
+    wave = torch.linspace(-1, 1, SAMPLES, device=device).reshape(-1, FRAME)
+
+    def run() -> None:
+        with torch.inference_mode():
+            for _ in range(TIMES):
+                # Reading the number waits for the device.
+                float((matrix @ matrix).sum() + torch.fft.rfft(wave).abs().sum())
+
+    return run
+
+
+def seconds(work: Callable[[], object], device: str) -> float:
+    """Time of this process on a CPU, which other processes do not lengthen; elsewhere time on the clock."""
+    clock = process_time if device == "cpu" else perf_counter
+    started = clock()
+    work()
+    return clock() - started
+
+
+def cost(taken: Sequence[float], references: Sequence[float], items: int) -> float:
+    """Time an item over that of the reference: of repeated takes the least of either, because noise only ever adds."""
+    return float(np.min(taken) / items / np.min(references))
+
+
+def read(path: Path) -> Figure:
+    """A stored figure.
+
+    Raises:
+        BaselineError: the file holds none.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Figure)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BaselineError(f"{path} holds no figure of throughput ({error}): record it anew") from None
+
+
+def encode(figure: Figure) -> str:
+    """A figure as it is stored; more than four digits are noise."""
+    fields = {**msgspec.structs.asdict(figure), "cost": float(f"{figure.cost:.4g}")}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
+
+
+def slower(found: Figure, stored: Figure, where: str) -> str:
+    """Empty where ``found`` costs at most ``ALLOWED`` times ``stored``, else one line that says by how much.
+
+    Raises:
+        BaselineError: one of another kind of device or another protocol.
+    """
+    for name in ("device", "protocol"):
+        new, old = getattr(found, name), getattr(stored, name)
+        if new != old:
+            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: record it anew")
+    if found.cost <= ALLOWED * stored.cost:
+        return ""
+    return (
+        f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
+        f"in {where}; expected at most {ALLOWED:g} times: find what became slower, or record with "
+        "--retrieval-record all"
+    )

@@ -1,0 +1,70 @@
+"""What is judged of a checkpoint's speed, by figures made up; and the packaged suite's own, by reading them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_audioretrieval import throughput
+from pytest_audioretrieval.errors import BaselineError
+from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.throughput import Figure
+
+
+def figure(cost: float, device: str = "cpu") -> Figure:
+    return Figure(device=device, protocol="short-clip", cost=cost)
+
+
+def test_cost_is_the_least_time_of_an_item_over_the_least_of_the_reference() -> None:
+    assert throughput.cost([8.0, 4.0, 6.0], [0.5, 0.25], 8) == 2.0
+
+
+def test_a_machine_half_as_fast_changes_nothing() -> None:
+    assert throughput.cost([4.0], [0.25], 8) == throughput.cost([8.0], [0.5], 8)
+
+
+@pytest.mark.parametrize(("cost", "passes"), [(0.1, True), (2.9, True), (3.0, True), (3.01, False)])
+def test_half_as_slow_again_is_allowed(cost: float, passes: bool) -> None:
+    assert (throughput.slower(figure(cost), figure(2.0), "stored.json") == "") == passes
+
+
+def test_what_is_slower_is_told_in_one_line() -> None:
+    assert throughput.slower(figure(5.0), figure(2.0), "stored.json") == (
+        "takes 5 of the reference workload, 2.50 times the 2 in stored.json; expected at most 1.5 times: "
+        "find what became slower, or record with --retrieval-record all"
+    )
+
+
+def test_another_device_is_not_compared() -> None:
+    with pytest.raises(BaselineError, match=r"its device is cuda, this run's is cpu: record it anew"):
+        throughput.slower(figure(1.0), figure(1.0, "cuda"), "stored.json")
+
+
+def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "stored.json"
+    path.write_text(throughput.encode(figure(0.123456)))
+    assert throughput.read(path) == figure(0.1235)
+    path.write_text("{}")
+    with pytest.raises(BaselineError, match="holds no figure of throughput"):
+        throughput.read(path)
+
+
+def test_the_packaged_figures_are_read() -> None:
+    for what in ("clip", "query"):
+        path = shipped("baselines") / throughput.FOLDER / what / "builtin--tiny-clap-fused.json"
+        assert throughput.read(path).device == "cpu"
+
+
+SUITE_SKIPS = """
+import sys
+sys.modules["pytest_benchmark"] = None
+"""
+
+
+def test_the_suite_says_that_it_needs_pytest_benchmark(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(SUITE_SKIPS)
+    arguments = ("-p", "no:benchmark", "-p", "no:cacheprovider", "-rs", "--retrieval-suite", "throughput")
+    done = pytester.runpytest_subprocess(*arguments, "--model", "builtin/tiny-clap-fused")
+    done.stdout.fnmatch_lines(["*throughput needs pytest-benchmark: pip install pytest-benchmark"])
+    assert done.parseoutcomes() == {"skipped": 1}
