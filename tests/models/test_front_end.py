@@ -272,3 +272,18 @@ def test_vectors_are_those_of_the_extractors_log_mels(kind: str, tiny_clap: Path
     expected = unit_rows(output, len(windows))
     made = model.embed_audio(windows, NAMED["short-clip"])
     assert (made.astype(np.float64) * expected).sum(axis=1).min() >= 0.999999
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 11, 12, 16, 105])
+def test_the_number_of_threads_changes_no_bit(rows: int) -> None:
+    """``rows`` frames in the last block; products of 5 to 11 rows depend on the threads (MKL)."""
+    log_mel, threads = LogMel(ClapFeatureExtractor(padding="pad")), torch.get_num_threads()
+    noise = np.random.default_rng(0).normal(size=(128 + rows - 2) * 480).astype(np.float32) / 8
+    try:
+        found = []
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found.append(log_mel([noise], "cpu")[0])
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(*found)
