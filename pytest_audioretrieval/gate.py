@@ -16,6 +16,7 @@ from pytest_audioretrieval.runs import TWO_OPTIONS
 if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.retrieval import Metric
     from pytest_audioretrieval.runs import Run, Subject
+    from pytest_audioretrieval.stats.chance import Chance
     from pytest_audioretrieval.stats.verdict import Comparison
 
 Compared = Literal["non_inferior", "equivalent", "superior"]
@@ -177,13 +178,7 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     from pytest_audioretrieval.stats.multiplicity import holm
 
     metric, columns = endpoint.metric, subject.run.columns
-    if metric.chance != 0.5:
-        raise SpecError(f"{metric} has no chance level of one half: claim accuracy() above chance")
-    if subject.run.direction not in TWO_OPTIONS:
-        raise SpecError(
-            f"direction {subject.run.direction} has no chance level of one half, because all of a pool are ranked: "
-            f"claim above chance in direction {' or '.join(TWO_OPTIONS)}"
-        )
+    _check_chance(metric, subject.run.direction)
     metric.queries(columns)  # refuses a slice that is not there
     parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]
     family = [replace(metric, slice=part) for part in parts]
@@ -191,7 +186,6 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
     place = parts.index(metric.slice)
     one, corrected = found[place], holm([chance.p_clustered for chance in found])[place]
     sure = corrected <= 1 - level.confidence
-    percent = f"{100 * level.confidence:g} %"
     side = "above_chance" if one.accuracy > 0.5 else "below_chance"
     return Finding(
         **_head(subject, endpoint),
@@ -207,14 +201,29 @@ def judge_chance(subject: Subject, endpoint: Endpoint, level: Level) -> Finding:
         clusters=one.clusters,
         queries=one.trials,
         p_corrected=corrected,
-        chance=[
-            f"clustered: {percent} interval [{one.clustered_low:.3f}, {one.clustered_high:.3f}], "
-            f"p {one.p_clustered:.2g}, {corrected:.2g} after Holm's correction over {len(parts)} slices",
-            f"as if independent: {percent} interval [{one.wilson_low:.3f}, {one.wilson_high:.3f}] (Wilson), "
-            f"p {one.p_exact:.2g} (exact binomial); {one.ties} ties, each counted one half",
-        ],
+        chance=_chance_lines(one, corrected, len(parts), level),
         notes=list(subject.notes),
     )
+
+
+def _check_chance(metric: Metric, direction: str) -> None:
+    if metric.chance != 0.5:
+        raise SpecError(f"{metric} has no chance level of one half: claim accuracy() above chance")
+    if direction not in TWO_OPTIONS:
+        raise SpecError(
+            f"direction {direction} has no chance level of one half, because all of a pool are ranked: "
+            f"claim above chance in direction {' or '.join(TWO_OPTIONS)}"
+        )
+
+
+def _chance_lines(found: Chance, corrected: float, slices: int, level: Level) -> list[str]:
+    percent = f"{100 * level.confidence:g} %"
+    return [
+        f"clustered: {percent} interval [{found.clustered_low:.3f}, {found.clustered_high:.3f}], "
+        f"p {found.p_clustered:.2g}, {corrected:.2g} after Holm's correction over {slices} slices",
+        f"as if independent: {percent} interval [{found.wilson_low:.3f}, {found.wilson_high:.3f}] (Wilson), "
+        f"p {found.p_exact:.2g} (exact binomial); {found.ties} ties, each counted one half",
+    ]
 
 
 def judge_published(subject: Subject, published: float, source: str, endpoint: Endpoint) -> Finding:

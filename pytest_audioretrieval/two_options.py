@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval import runs
-from pytest_audioretrieval.data.types import Choice, Clip, Dataset
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.data.queries import check_asks
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Rewording
 from pytest_audioretrieval.measure import subject
 from pytest_audioretrieval.runs import Outcomes, Shown, Subject
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.fused import Fused
 
     Floats = npt.NDArray[np.float64]
+    Vectors = npt.NDArray[np.float32]
 
 
 def ask_choices(embedder: Embedder | Fused, dataset: Dataset) -> Subject:
@@ -27,11 +29,9 @@ def ask_choices(embedder: Embedder | Fused, dataset: Dataset) -> Subject:
     Raises:
         DataError: the dataset has no choices.
     """
-    choices = _there(dataset, dataset.choices, "choice")
-    clips = {clip.id: clip for clip in dataset.clips}
-    pairs = [pair for choice in choices for pair in (choice.right, choice.wrong)]
-    scores = embedder.pair_scores([(pair.text, clips[pair.clip]) for pair in pairs])
-    right, wrong = scores[::2], scores[1::2]
+    check_asks(dataset, "choice")
+    choices, clips = dataset.choices, {clip.id: clip for clip in dataset.clips}
+    right, wrong = option_scores(embedder, dataset)
     outcomes = _outcomes(choices, right, wrong)
     pool = [(choice.id, json.dumps(_content(choice, clips), ensure_ascii=False)) for choice in choices]
     return subject(embedder, dataset, "choice", outcomes, pool, _shown(dataset, right > wrong))
@@ -45,8 +45,12 @@ def ask_texts(embedder: Embedder | Fused, dataset: Dataset) -> Subject:
     """
     import msgspec
 
-    rewordings = _there(dataset, dataset.rewordings, "texts")
-    swap, paraphrase = distances(embedder, dataset)
+    from pytest_audioretrieval.metrics.binding import text_distances
+
+    check_asks(dataset, "texts")
+    rewordings = dataset.rewordings
+    found = text_distances(*reworded(embedder, rewordings), [item.recording for item in rewordings])
+    swap, paraphrase = found.swap, found.paraphrase
     outcomes = msgspec.structs.replace(
         _outcomes(rewordings, -paraphrase, -swap),
         swap_distance=_rounded(swap),
@@ -57,25 +61,22 @@ def ask_texts(embedder: Embedder | Fused, dataset: Dataset) -> Subject:
     return subject(embedder, dataset, "texts", outcomes, pool, Shown([item.text for item in rewordings], first))
 
 
-def distances(embedder: Embedder | Fused, dataset: Dataset) -> tuple[Floats, Floats]:
-    """Cosine distance of each caption to its swap and to its paraphrase, [N] each."""
-    from pytest_audioretrieval.metrics.binding import text_distances
-
-    asked = dataset.rewordings
-    # Together, so that equal texts have equal vectors: a vector's last digit depends on its batch.
-    every = [getattr(item, name) for name in ("text", "swap", "paraphrase") for item in asked]
-    text, swap, paraphrase = embedder.texts(every).reshape(3, len(asked), -1)
-    found = text_distances(text, swap, paraphrase, [item.recording for item in asked])
-    return found.swap, found.paraphrase
+def option_scores(embedder: Embedder | Fused, dataset: Dataset) -> tuple[Floats, Floats]:
+    """Scores of the right and the wrong option of every choice, at least one, [N] each."""
+    clips = {clip.id: clip for clip in dataset.clips}
+    pairs = [pair for choice in dataset.choices for pair in (choice.right, choice.wrong)]
+    scores = embedder.pair_scores([(pair.text, clips[pair.clip]) for pair in pairs])
+    return scores[::2], scores[1::2]
 
 
-def _there(dataset: Dataset, items: tuple[Any, ...], direction: str) -> tuple[Any, ...]:
-    if not items:
-        raise DataError(
-            f"dataset {dataset.name!r} asks nothing in direction {direction}: built-in datasets that do are "
-            "binding and reasoning (--retrieval-dataset)"
-        )
-    return items
+def reworded(embedder: Embedder | Fused, rewordings: Sequence[Rewording]) -> tuple[Vectors, Vectors, Vectors]:
+    """Unit vectors of captions, at least one, of their swaps and of their paraphrases, float32 [N, D] each.
+
+    Embedded together, so that equal texts have equal vectors: a vector's last digit depends on its batch.
+    """
+    every = [getattr(item, name) for name in ("text", "swap", "paraphrase") for item in rewordings]
+    text, swap, paraphrase = embedder.texts(every).reshape(3, len(rewordings), -1)
+    return text, swap, paraphrase
 
 
 def _outcomes(items: tuple[Any, ...], right: Floats, wrong: Floats) -> Outcomes:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.metrics.binding import correct
+from pytest_audioretrieval.two_options import option_scores
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Choice, Dataset
@@ -66,10 +67,7 @@ def answered(embedder: Embedder, dataset: Dataset) -> Answers:
     """
     if not dataset.choices:
         return labelled(embedder.spec.id, (), np.empty(0))
-    clips = {clip.id: clip for clip in dataset.clips}
-    asked = [(pair.text, clips[pair.clip]) for choice in dataset.choices for pair in (choice.right, choice.wrong)]
-    scores = embedder.pair_scores(asked).reshape(-1, 2)
-    return labelled(embedder.spec.id, dataset.choices, correct(scores[:, 0], scores[:, 1]))
+    return labelled(embedder.spec.id, dataset.choices, correct(*option_scores(embedder, dataset)))
 
 
 def labelled(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:

@@ -14,6 +14,7 @@ from pytest_audioretrieval.binding.chance import Family, P
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.binding import TextDistances, correct, text_distances
 from pytest_audioretrieval.tables.table import Body, Cell, Column, Table, bounded, joined, table
+from pytest_audioretrieval.two_options import reworded as vectors
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Rewording
@@ -60,9 +61,7 @@ def reworded(embedder: Embedder, rewordings: Sequence[Rewording]) -> Reworded:
     Raises:
         RetrievalError: a text that cannot be embedded.
     """
-    kinds = [[getattr(one, kind) for one in rewordings] for kind in ("text", "swap", "paraphrase")]
-    text, swap, paraphrase = np.split(embedder.texts([text for kind in kinds for text in kind]), 3)
-    return Reworded(embedder.spec.id, text, swap, paraphrase)
+    return Reworded(embedder.spec.id, *vectors(embedder, rewordings))
 
 
 def text_table(models: Sequence[Reworded], rewordings: Sequence[Rewording], *, notes: Sequence[str] = ()) -> Table:

@@ -108,12 +108,7 @@ def load_folder(folder: Path) -> Dataset:
     for number, line in json_lines(text, folder / CAPTIONS, Line):
         where = f"{folder / CAPTIONS}:{number}"
         clip = _clip(folder, line, where)
-        if clip.id in seen:
-            raise DataError(
-                f"{where}: {'audio' if clip.id == line.audio else 'clip id'} {clip.id!r} stands on line "
-                f"{seen[clip.id]} already: "
-                + ("write all its captions on one line" if clip.id == line.audio else "give each clip an id of its own")
-            )
+        _check_new(clip.id, line, seen, where)
         seen[clip.id] = number
         clips.append(clip)
         captions.extend(_captions(clip.id, line, where, notes))
@@ -133,6 +128,15 @@ def load_folder(folder: Path) -> Dataset:
         merge_identical_captions=merge,
         notes={note: count for note, count in notes.items() if count},
     )
+
+
+def _check_new(clip: str, line: Line, seen: dict[str, int], where: str) -> None:
+    if clip in seen:
+        own = clip != line.audio
+        what, then = (
+            ("clip id", "give each clip an id of its own") if own else ("audio", "write all its captions on one line")
+        )
+        raise DataError(f"{where}: {what} {clip!r} stands on line {seen[clip]} already: {then}")
 
 
 def read_settings(folder: Path) -> Settings:

@@ -69,7 +69,7 @@ def task(dataset: Dataset, direction: Direction) -> Task:
     Raises:
         DataError: the dataset asks nothing in this direction.
     """
-    _check_asks(dataset, direction)
+    check_asks(dataset, direction)
     asked = texts(dataset)
     clips = [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
@@ -98,14 +98,26 @@ def task(dataset: Dataset, direction: Direction) -> Task:
     )
 
 
-def _check_asks(dataset: Dataset, direction: Direction) -> None:
-    if dataset.captions or (dataset.queries and direction == "t2a"):
-        return
-    there = {"t2a": dataset.queries, "choice": dataset.choices, "texts": dataset.rewordings}
-    raise DataError(
-        f"dataset {dataset.name!r} asks nothing in direction {direction}: it is for direction "
-        f"{', '.join(name for name, asked in there.items() if asked)}; choose a suite that asks so (--retrieval-suite)"
-    )
+def check_asks(dataset: Dataset, direction: Direction) -> None:
+    """Refuse a direction in which the dataset asks nothing.
+
+    Raises:
+        DataError: says in which it does.
+    """
+    captions = dataset.captions
+    asked = {
+        "t2a": captions or dataset.queries,
+        "a2t": captions,
+        "forms": captions,
+        "choice": dataset.choices,
+        "texts": dataset.rewordings,
+    }
+    if not asked[direction]:
+        there = ", ".join(name for name, items in asked.items() if items)
+        raise DataError(
+            f"dataset {dataset.name!r} asks nothing in direction {direction}: it is for direction {there}; "
+            "choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)"
+        )
 
 
 def clusters(dataset: Dataset) -> dict[str, str]:

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
+from urllib.parse import unquote
 
 #: Of a client that asks again and again until somebody gives up.
 ALWAYS = 1_000_000
@@ -107,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def _answer(self, *, body: bool) -> None:
-        hub, path = self.hub, self.path.partition("?")[0]
+        hub, path = self.hub, unquote(self.path.partition("?")[0])
         hub.asked.append(path)
         listing = f"/api/{hub.kind}/{hub.repository}"
         own = f"{'' if hub.kind == 'models' else '/' + hub.kind}/{hub.repository}"

@@ -14,7 +14,7 @@ import soundfile
 
 from pytest_audioretrieval.data.masb.wording import PARAPHRASES, TEMPLATES
 from tests.masb import made
-from tests.plugin.toys import Project, counts, has_traceback
+from tests.plugin.toys import Project, counts, failed, has_traceback
 
 RULES = "pytest_audioretrieval.models.rule_scorer:RuleScorer"
 ARGS = ("--retrieval-suite", "binding", "--model", "told:Told")
@@ -125,16 +125,8 @@ def told(project: Project, duos: Path) -> Project:
 @pytest.fixture
 def recorded(told: Project, duos: Path) -> Project:
     """With a baseline, that the first test to want it records."""
-    kept = duos.parent / "baselines"
-    if not kept.exists():
-        told.record(*ARGS)
-        shutil.copytree(told.path / "baselines", kept)
-    shutil.copytree(kept, told.path / "baselines", dirs_exist_ok=True)
+    told.record_once(duos.parent / "baselines", *ARGS)
     return told
-
-
-def failed(lines: list[str]) -> list[str]:
-    return sorted(line.split(" ")[1].partition("::")[2] for line in lines if line.startswith("FAILED "))
 
 
 def name(test: str, part: str, direction: str = "choice") -> str:

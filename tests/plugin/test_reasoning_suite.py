@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_audioretrieval.data.reasonaudio.build import build
-from tests.plugin.toys import Project, counts, has_traceback
+from tests.plugin.toys import Project, counts, failed, has_traceback
 from tests.reasonaudio.tones import make_sounds
 
 TASKS = ("negation", "order", "overlap", "duration", "mix")
@@ -80,16 +80,8 @@ def told(project: Project, corpus: Path) -> Project:
 @pytest.fixture
 def recorded(told: Project, corpus: Path) -> Project:
     """With a baseline, that the first test to want it records."""
-    kept = corpus.parent / "baselines"
-    if not kept.exists():
-        told.record(*ARGS)
-        shutil.copytree(told.path / "baselines", kept)
-    shutil.copytree(kept, told.path / "baselines", dirs_exist_ok=True)
+    told.record_once(corpus.parent / "baselines", *ARGS)
     return told
-
-
-def failed(lines: list[str]) -> list[str]:
-    return sorted(line.split(" ")[1].partition("::")[2] for line in lines if line.startswith("FAILED "))
 
 
 def of_task(task: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -162,6 +163,13 @@ class Project:
         done = self.run("--retrieval-record", "all", *args)
         assert done.ret == 0, done.outlines
 
+    def record_once(self, kept: Path, *args: str) -> None:
+        """Store the run that lies in ``kept``, where the first test to want it puts it."""
+        if not kept.exists():
+            self.record(*args)
+            shutil.copytree(self.path / "baselines", kept)
+        shutil.copytree(kept, self.path / "baselines", dirs_exist_ok=True)
+
     def claim(self, claim: str) -> None:
         """Let the suite be one test that makes this claim."""
         self.pytester.makepyfile(test_toys=CLAIM.format(claim=claim))
@@ -173,6 +181,11 @@ class Project:
         """Every file under ``baselines/``, by path."""
         root = self.path / "baselines"
         return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def failed(lines: list[str]) -> list[str]:
+    """Names of the tests that pytest's summary lists as failed."""
+    return sorted(line.split(" ")[1].partition("::")[2] for line in lines if line.startswith("FAILED "))
 
 
 def counts(result: pytest.RunResult | subprocess.CompletedProcess[str]) -> dict[str, int]:

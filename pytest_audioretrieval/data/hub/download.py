@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from pytest_audioretrieval.errors import DataError, PinError, one_line
-from pytest_audioretrieval.pins import Pin, load_pins, sha256_of, verify
+from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 
@@ -32,15 +32,15 @@ def pinned(hub: str, asked: str | None, *, allow_unpinned: bool) -> Pin:
     Raises:
         PinError: PINS.json does not pin it, or at another commit than asked for.
     """
-    pin = load_pins().datasets.get(hub)
+    pin = project_pins().datasets.get(hub)
     commit = asked or (pin.revision if pin else None)
     if pin is not None and pin.revision is not None and commit == pin.revision:
         return pin
     if commit is None:
         note = f" ({pin.note})" if pin and pin.note else ""
         raise PinError(
-            f"dataset {hub} is not pinned{note}: pin it with: python -m pytest_audioretrieval pins add "
-            f"{hub}@<40 hex digits>"
+            f"dataset {hub} is not pinned{note}: state its commit among the datasets of your project's PINS.json, "
+            "40 hex digits"
         )
     if not allow_unpinned:
         stated = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"

@@ -100,10 +100,15 @@ def build(
     with _told(out), _alone(out):
         _claim(out, recipe, composites)
         work = _Work(sounds, recipe.samples, out / corpus.FOLDER, seconds)
-        made = _make_all(composites, work, workers, track or Tracker())
-        content = b"".join(map(corpus.line, map(corpus.entry, composites, made)))
-        write_atomically(out / corpus.CLIPS, content)
+        built = _listed(composites, _make_all(composites, work, workers, track or Tracker()), out)
         write_queries(out, asked, chosen, name=NAME, licence=LICENCE)
+    return built
+
+
+def _listed(composites: list[Composite], made: list[str], out: Path) -> Built:
+    """The corpus whose clips are all there, once ``clips.jsonl`` lists them."""
+    content = b"".join(map(corpus.line, map(corpus.entry, composites, made)))
+    write_atomically(out / corpus.CLIPS, content)
     digests = {composite.id: digest for composite, digest in zip(composites, made, strict=True)}
     return Built(composites, digests, hashlib.sha256(content).hexdigest())
 

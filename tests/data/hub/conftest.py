@@ -10,26 +10,26 @@ import pytest
 
 from pytest_audioretrieval.data.hub import download
 from pytest_audioretrieval.pins import Pin, Pins
-from tests.data.hub.server import DataHub
+from tests.hub.stub import HubStub
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataHub]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
     """Without files: a test puts them there."""
     from tests.data.hub.made import point_client
 
-    with DataHub("owner/rows", COMMIT, {}).running() as running:
+    with HubStub("owner/rows", COMMIT, {}, kind="datasets").running() as running:
         point_client(running, tmp_path / "hub", monkeypatch)
         yield running
 
 
 @pytest.fixture
-def pins(hub: DataHub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pin]:
+def pins(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pin]:
     """What PINS.json says of datasets; a test changes it."""
     stated = {"owner/rows": Pin(COMMIT)}
-    monkeypatch.setattr(download, "load_pins", lambda: Pins(models={}, datasets=stated))
+    monkeypatch.setattr(download, "project_pins", lambda: Pins(models={}, datasets=stated))
     return stated
 
 

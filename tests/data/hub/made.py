@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.data.hub.server import DataHub
+from tests.hub.stub import HubStub
 
 pa = pytest.importorskip("pyarrow", reason="parquet files need pyarrow: pip install 'pytest-audioretrieval[hub]'")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -61,7 +61,7 @@ def pairs(clips: int, *, audio: str = "corpus", per_clip: int = 1) -> dict[str, 
     }
 
 
-def point_client(hub: DataHub, cache: Path, patch: pytest.MonkeyPatch) -> None:
+def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
     """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
     from huggingface_hub import constants
 

@@ -16,7 +16,7 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
 from pytest_audioretrieval.pins import Pin
 from tests.data.hub.made import cell, parquet, sound
-from tests.data.hub.server import DataHub
+from tests.hub.stub import HubStub
 
 pytestmark = pytest.mark.usefixtures("pins")
 
@@ -48,19 +48,19 @@ def files(**changes: list[Any]) -> dict[str, bytes]:
     return {FIRST: parquet(ROWS_1), SECOND: parquet(second), "README.md": b"# rows", "data/train-0.parquet": b""}
 
 
-def load(hub: DataHub, one: HubSet = SET, **loading: bool) -> Dataset:
+def load(hub: HubStub, one: HubSet = SET, **loading: bool) -> Dataset:
     hub.files = hub.files or files()
     return load_hub(one, None, Loading(None, lambda items, what: items, **loading))
 
 
-def error(hub: DataHub, one: HubSet = SET, kind: type[RetrievalError] = DataError) -> str:
+def error(hub: HubStub, one: HubSet = SET, kind: type[RetrievalError] = DataError) -> str:
     with pytest.raises(kind) as caught:
         load(hub, one)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_captions_are_stripped_cleaned_and_grouped_and_all_is_counted(hub: DataHub) -> None:
+def test_captions_are_stripped_cleaned_and_grouped_and_all_is_counted(hub: HubStub) -> None:
     dataset = load(hub)
     assert [clip.id for clip in dataset.clips] == ["-a.wav", "Straße, naß.wav", "c", "d", "e"]
     assert [(c.id, c.text, c.clip) for c in dataset.captions] == [
@@ -84,10 +84,10 @@ def test_captions_are_stripped_cleaned_and_grouped_and_all_is_counted(hub: DataH
     }
     assert (dataset.name, dataset.revision) == ("rows", hub.commit)
     assert [c.digest for c in dataset.clips[:2]] == [hashlib.sha256(b).hexdigest() for b in (sound(1), STEREO)]
-    assert not [path for path, _ in hub.asked if path.endswith(("README.md", "train-0.parquet"))]
+    assert not [path for path in hub.asked if path.endswith(("README.md", "train-0.parquet"))]
 
 
-def test_sounds_are_decoded_from_their_row_and_each_row_group_is_read_once(hub: DataHub) -> None:
+def test_sounds_are_decoded_from_their_row_and_each_row_group_is_read_once(hub: HubStub) -> None:
     dataset = load(hub)
     reading._sounds.cache_clear()
     heard = [clip.read() for clip in dataset.clips[:4]]
@@ -116,7 +116,7 @@ def test_sounds_are_decoded_from_their_row_and_each_row_group_is_read_once(hub: 
     ],
     ids=str,
 )
-def test_every_format_of_soundfile_is_read_from_bytes(form: dict[str, str], hub: DataHub) -> None:
+def test_every_format_of_soundfile_is_read_from_bytes(form: dict[str, str], hub: HubStub) -> None:
     content = sound(8, **form)
     hub.files = files(file=["d"], audio=[cell(content)], text=["eight"], more=[[]], unread=[])
     waveform = load(hub, HubSet("rows", "owner/rows", SET.layout, "", Expected())).clips[-1].read()
@@ -124,13 +124,13 @@ def test_every_format_of_soundfile_is_read_from_bytes(form: dict[str, str], hub:
     assert waveform.samples[:480].mean() == pytest.approx(0.125, abs=0.03)
 
 
-def test_damaged_bytes_are_named_by_clip_file_and_row(hub: DataHub) -> None:
+def test_damaged_bytes_are_named_by_clip_file_and_row(hub: HubStub) -> None:
     broken = load(hub).clips[-1]
     with pytest.raises(AudioError, match=rf"clip 'e \({SECOND}, row 1\)': found "):
         broken.read()
 
 
-def test_bytes_that_changed_after_they_were_hashed(hub: DataHub) -> None:
+def test_bytes_that_changed_after_they_were_hashed(hub: HubStub) -> None:
     clip = load(hub).clips[0]
     place = clip.read.func.__self__.path  # type: ignore[attr-defined]
     reading._sounds.cache_clear()
@@ -154,7 +154,7 @@ def test_bytes_that_changed_after_they_were_hashed(hub: DataHub) -> None:
         ({"text": [1, 2, 3]}, f"{SECOND}, row 0: a caption of clip 'd' is int, expected a text"),
     ],
 )
-def test_rows_that_are_not_as_stated(changes: dict[str, list[Any]], expected: str, hub: DataHub) -> None:
+def test_rows_that_are_not_as_stated(changes: dict[str, list[Any]], expected: str, hub: HubStub) -> None:
     hub.files = files(**changes)
     assert error(hub).startswith(expected)
 
@@ -167,14 +167,14 @@ def test_rows_that_are_not_as_stated(changes: dict[str, list[Any]], expected: st
         (Expected(6, 14, 957), "9 captions, expected 957"),
     ],
 )
-def test_a_set_with_other_counts_is_refused_naming_both(counts: Expected, expected: str, hub: DataHub) -> None:
+def test_a_set_with_other_counts_is_refused_naming_both(counts: Expected, expected: str, hub: HubStub) -> None:
     found = error(hub, HubSet("rows", "owner/rows", SET.layout, "", counts))
     assert found == (
         f"dataset owner/rows@{hub.commit}: {expected}: it is not the set known as 'rows', name the commit that is"
     )
 
 
-def test_the_identity_of_a_clip_may_be_the_name_of_its_file_or_a_number(hub: DataHub) -> None:
+def test_the_identity_of_a_clip_may_be_the_name_of_its_file_or_a_number(hub: HubStub) -> None:
     hub.files = files(
         file=[7, 8, 7],
         audio=[cell(sound(4), "p.wav"), cell(sound(5), "q.wav"), cell(sound(4), "p.wav")],
@@ -188,13 +188,13 @@ def test_the_identity_of_a_clip_may_be_the_name_of_its_file_or_a_number(hub: Dat
     assert "expected a struct with 'name'" in error(hub, one)
 
 
-def test_captions_that_read_the_same_can_be_merged_and_that_changes_the_fingerprint(hub: DataHub) -> None:
+def test_captions_that_read_the_same_can_be_merged_and_that_changes_the_fingerprint(hub: HubStub) -> None:
     apart, merged = load(hub), load(hub, HubSet("rows", "owner/rows", SET.layout, "", Expected(), merge=True))
     assert merged.merge_identical_captions
     assert merged.fingerprint != apart.fingerprint
 
 
-def test_a_pinned_fingerprint_must_be_met(hub: DataHub, pins: dict[str, Pin]) -> None:
+def test_a_pinned_fingerprint_must_be_met(hub: HubStub, pins: dict[str, Pin]) -> None:
     dataset = load(hub)
     pins["owner/rows"] = Pin(hub.commit, fingerprint=dataset.fingerprint)
     assert load(hub) == dataset
@@ -202,12 +202,12 @@ def test_a_pinned_fingerprint_must_be_met(hub: DataHub, pins: dict[str, Pin]) ->
     assert f"fingerprint is {dataset.fingerprint}, PINS.json expects {'0' * 64}" in error(hub, kind=PinError)
 
 
-def test_no_parquet_file(hub: DataHub) -> None:
+def test_no_parquet_file(hub: HubStub) -> None:
     hub.files = files() | {SECOND: b"PAR1 nothing PAR1"}
     assert error(hub).startswith(f"{SECOND}: no readable parquet file (")
 
 
-def test_a_page_that_cannot_be_decompressed(hub: DataHub) -> None:
+def test_a_page_that_cannot_be_decompressed(hub: HubStub) -> None:
     content = bytearray(parquet(ROWS_1))
     at = content.index(b"heavy")
     content[at - 40 : at] = b"\xff" * 40
@@ -215,6 +215,6 @@ def test_a_page_that_cannot_be_decompressed(hub: DataHub) -> None:
     assert error(hub).startswith(f"{FIRST}: no readable parquet file (")
 
 
-def test_without_pyarrow_one_line_says_what_to_install(hub: DataHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_one_line_says_what_to_install(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert error(hub).endswith("pip install 'pytest-audioretrieval[hub]'")

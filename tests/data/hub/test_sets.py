@@ -16,8 +16,8 @@ from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, Sp
 from pytest_audioretrieval.pins import Pin, load_pins
 from tests.data.hub.conftest import COMMIT
 from tests.data.hub.made import cell, pairs, parquet, point_client, sound
-from tests.data.hub.server import DataHub
 from tests.data.hub.test_rows import files
+from tests.hub.stub import HubStub
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"
@@ -32,11 +32,11 @@ def error(name: str, kind: type[RetrievalError], **loading: bool) -> str:
 
 
 @pytest.fixture
-def macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataHub]:
+def macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
     """As many clips as the real set has, at its pinned commit."""
     commit = load_pins().datasets[MACS].revision
     assert commit is not None
-    with DataHub(MACS, commit, pairs(393)).running() as running:
+    with HubStub(MACS, commit, pairs(393), kind="datasets").running() as running:
         point_client(running, tmp_path / "hub", monkeypatch)
         yield running
 
@@ -64,7 +64,7 @@ def test_every_set_has_a_name_and_a_row_on_its_page() -> None:
         ("mecat", "its repository, files and columns are not known here"),
     ],
 )
-def test_what_is_not_known_is_said(name: str, expected: str, hub: DataHub) -> None:
+def test_what_is_not_known_is_said(name: str, expected: str, hub: HubStub) -> None:
     assert error(name, DataError).startswith(f"dataset {name!r}: {expected}")
     assert hub.asked == []
 
@@ -79,7 +79,7 @@ def test_commits_on_the_command_line() -> None:
     assert "--retrieval-allow-unpinned" in error(f"{MACS}@{COMMIT}", PinError)
 
 
-def test_a_named_set_asks_in_both_directions(macs: DataHub) -> None:
+def test_a_named_set_asks_in_both_directions(macs: HubStub) -> None:
     dataset = load_dataset(MACS)
     assert (dataset.name, len(dataset.clips), len(dataset.captions)) == ("mteb--MACS_t2a", 393, 393)
     assert [(c.id, c.text, c.clip) for c in dataset.captions[:2]] == [
@@ -90,12 +90,12 @@ def test_a_named_set_asks_in_both_directions(macs: DataHub) -> None:
     assert not dataset.notes
 
 
-def test_a_named_set_with_other_counts_is_refused(macs: DataHub) -> None:
+def test_a_named_set_with_other_counts_is_refused(macs: HubStub) -> None:
     macs.files = pairs(6)
     assert f"{MACS}@{macs.commit}: 6 clips, expected 393: it is not the set known as '{MACS}'" in error(MACS, DataError)
 
 
-def test_clips_as_queries(hub: DataHub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch) -> None:
     """mteb's a2t sets: the same pairs the other way round, in the older names of subset and key."""
     content = pairs(4, audio="queries", per_clip=2)
     content["query/test-00000-of-00001.parquet"] = content.pop("queries/test-00000-of-00001.parquet")
@@ -132,7 +132,7 @@ def small(audio: Any) -> HubSet:
     ],
 )
 def test_pairs_that_do_not_fit(
-    subset: str, columns: dict[str, Any], expected: str, hub: DataHub, pins: dict[str, Pin], monkeypatch: Any
+    subset: str, columns: dict[str, Any], expected: str, hub: HubStub, pins: dict[str, Pin], monkeypatch: Any
 ) -> None:
     hub.files = pairs(2) | {f"{subset}/test-00000-of-00001.parquet": parquet(columns)}
     monkeypatch.setitem(SETS, "mteb/MACS_a2t", small("corpus"))
@@ -140,7 +140,7 @@ def test_pairs_that_do_not_fit(
 
 
 def test_texts_and_clips_that_no_judgement_names_are_left_out_and_counted(
-    hub: DataHub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch
+    hub: HubStub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = {"query-id": ["t1-0", "t3-0"], "corpus-id": ["a1", "a3"], "score": [1, 1]}
     hub.files = pairs(3) | {"qrels/test-00000-of-00001.parquet": parquet(judged)}
@@ -165,7 +165,7 @@ def own(folder: Path, **changes: str) -> Path:
     return folder
 
 
-def test_a_folder_states_the_columns_of_any_dataset(hub: DataHub, pins: dict[str, Pin], tmp_path: Path) -> None:
+def test_a_folder_states_the_columns_of_any_dataset(hub: HubStub, pins: dict[str, Pin], tmp_path: Path) -> None:
     hub.files = files()
     folder = own(tmp_path / "mine")
     dataset = load_dataset(folder)
@@ -181,7 +181,7 @@ def test_a_folder_states_the_columns_of_any_dataset(hub: DataHub, pins: dict[str
 
 
 def test_from_the_command_line_to_a_verdict(
-    macs: DataHub, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    macs: HubStub, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The real table, pins and client in a process of their own: record online, judge offline, name what is missing."""
     project = toys.Project(pytester, monkeypatch, tmp_path)
