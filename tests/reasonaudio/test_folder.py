@@ -267,6 +267,8 @@ BAD: list[tuple[Change, str]] = [
     (edit(Q, "negation-001", "order-001"), "queries.jsonl:2: id 'order-001' stands on line 1"),
     (edit(Q, '"order-001"', '" "'), "queries.jsonl:1: id ' ': expected a name"),
     (edit(Q, '"task":"order"', '"task":"orders"'), "queries.jsonl:1: task 'orders': did you mean 'order'?"),
+    (edit(Q, '"task":"order"', '"task":"mix"'), "queries.jsonl:1: task 'mix', its constraints are of 'order'"),
+    (edit(H, '"task":"order"', '"task":"overlap"'), "choices.jsonl:1: task 'overlap', its constraints are of 'order'"),
     (edit(Q, "dog, then rain", " "), "queries.jsonl:1: the text of 'order-001' is empty"),
     (edit(Q, '"kind":"order"', '"kind":"loud"'), "queries.jsonl:1: Invalid value 'loud'"),
     (edit(Q, IN_ORDER, ""), "queries.jsonl:1: no constraints (nor have 0 others of 2 queries)"),

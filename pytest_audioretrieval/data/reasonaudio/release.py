@@ -19,6 +19,7 @@ from pytest_audioretrieval.data.reasonaudio.tables import (
     QUERIES,
     ChoiceLine,
     QueryLine,
+    check_task,
     choice_lines,
     one_of,
     query_lines,
@@ -167,6 +168,7 @@ def _states_constraints(path: Path, queries: _Queries) -> bool:
 def _check_relevance(path: Path, queries: _Queries, relevant: _Relevance, composites: Mapping[str, Composite]) -> None:
     index, ids = Index(list(composites.values())), list(composites)
     for query, (number, line) in queries.items():
+        check_task(line, f"{path}:{number}")
         right = {ids[at] for at in positions(index.meeting(line.constraints))}
         for clip, where in relevant[query].items():
             if clip not in right:
@@ -191,6 +193,7 @@ def _check_choice(choice: ChoiceLine, release: Release, queries: _Queries, where
         raise DataError(f"{where}: {found}, unlike the queries: state those of all or of none")
     if not choice.constraints:
         return
+    check_task(choice, where)
     fault = broken(choice.constraints, release.composites[choice.right])
     if fault:
         raise DataError(f"{where}: the right clip is wrong: {fault[0].why}: build the choices again")

@@ -107,6 +107,18 @@ def relevant_lines(path: Path) -> Iterator[Relevant]:
         raise DataError(f"{path}: names no relevant clip: expected a line a pair with {', '.join(RELEVANCE)}")
 
 
+def check_task(line: QueryLine | ChoiceLine, where: str) -> None:
+    """Refuse a task that is not the one its constraints make; those of presence alone make none.
+
+    Raises:
+        DataError: names ``where``.
+    """
+    kinds = {constraint.kind for constraint in line.constraints} - {"presence"}
+    made = "mix" if len(kinds) > 1 else next(iter(kinds), line.task)
+    if made != line.task:
+        raise DataError(f"{where}: task {line.task!r}, its constraints are of {made!r}: state the right one")
+
+
 def task_of(line: QueryLine | ChoiceLine) -> Task:
     """The task of a line that was read without an error."""
     return next(task for task in TASKS if task == line.task)
