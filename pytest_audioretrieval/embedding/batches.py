@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 T = TypeVar("T")
+R = TypeVar("R")
 #: Wraps batches, given with what is done to them, to show progress.
 Track = Callable[..., Iterable[Any]]
 
@@ -121,32 +122,39 @@ def _free_memory() -> None:
 
 def fill(
     batches: Batches[T],
-    make: Callable[[Sequence[T], Halves], Vectors],
+    make: Callable[[Sequence[R], Halves], Vectors],
     store: Store,
     where: str,
     protocol: Protocol,
     track: Track,
     what: str,
+    *,
+    read: Callable[[Iterator[T]], Iterator[R]] = iter,  # type: ignore[assignment]
 ) -> Vectors:
     """One row an item, in order, float32 [items, D]: from the store, or made batch by batch, shown and stored.
 
     Processes that ask for the same at once share the batches.
 
     Args:
-        make: one batch; the model itself is asked through ``Halves``.
+        make: one batch of what was read; the model itself is asked through ``Halves``.
+        read: what is made of an item; goes on through a piece, beyond the batch in hand, if it likes.
     """
     if not batches.keys:
         raise DataError(f"{what}: there are none: expected at least one, check the dataset")
-    work, halves = Shared(batches.batches, store, where), Halves()
+
+    def items_of(keys: Iterable[str]) -> Generator[R, None, None]:
+        yield from read(batches.item[key] for key in keys)
+
+    work, halves = Shared(batches.batches, store, where, items_of), Halves()
     if len(work):
         from pytest_audioretrieval.embedding.randomness import seeded
 
         # Closed also on Ctrl-C: what is done is kept.
         with seeded(protocol.seed), closing(work):
-            for batch in track(work, what):
-                if not work.has(batch):
+            for batch, items in track(work, what):
+                if items:
                     halves.used = False
-                    made = make([batches.item[key] for key in batch], halves)
+                    made = make(items, halves)
                     work.add(batch, made, keep=not halves.used)
     rows: Vectors = np.stack([work.vectors[key] for key in batches.keys])
     return rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -49,13 +50,21 @@ def embed_clips(
     keys = [clip.digest for clip in clips]
     remarks = Remarks()
 
-    def embed(batch: Sequence[Clip], halves: Halves) -> Vectors:
-        return _embed_audio(batch, retriever(), protocol, remarks, halves)
+    def heard(clip: Clip) -> Heard:
+        from pytest_audioretrieval.audio.window import prepare
+
+        wave = clip.read()
+        return Heard(clip.id, wave, prepare(wave, protocol, name=clip.id))
+
+    def embed(batch: Sequence[Heard], halves: Halves) -> Vectors:
+        for clip in batch:
+            remarks.look(clip.id, clip.wave, clip.windows)
+        return _embed_audio(batch, retriever(), protocol, halves)
 
     batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     where = kept.space(identity, protocol, "audio")
-    vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips")
+    vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips", read=partial(ahead, heard))
     remarks.say()
     return vectors
 
@@ -101,21 +110,17 @@ def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> Vect
     return found
 
 
-def _embed_audio(
-    batch: Sequence[Clip], model: Retriever, protocol: Protocol, remarks: Remarks, halves: Halves
-) -> Vectors:
-    from pytest_audioretrieval.audio.window import prepare
+class Heard(NamedTuple):
+    """A clip as it was decoded, and the windows of it that are embedded."""
 
+    id: str
+    wave: Waveform
+    windows: list[Vectors]
+
+
+def _embed_audio(batch: Sequence[Heard], model: Retriever, protocol: Protocol, halves: Halves) -> Vectors:
     refuse_dtype(model, protocol.dtype)
-
-    def decoded(clip: Clip) -> tuple[Waveform, list[Vectors]]:
-        wave = clip.read()
-        return wave, prepare(wave, protocol, name=clip.id)
-
-    windows = []
-    for clip, (wave, made) in zip(batch, ahead(decoded, batch), strict=True):
-        windows.append(made)
-        remarks.look(clip.id, wave, made)
+    windows = [clip.windows for clip in batch]
     flat = [window for clip in windows for window in clip]
     vectors = []
     with naming("clips", [clip.id for clip in batch]):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,8 @@ from pytest_audioretrieval.embedding.store import Claim, Store
 Vectors = npt.NDArray[np.float32]
 #: Keys of what is embedded together.
 Batch = Sequence[str]
+#: What keys stand for, in order.
+Read = Callable[[Iterable[str]], Generator[Any, None, None]]
 
 #: Vectors a piece holds, and so a shard: a process that is stopped, however hard, loses no more than these.
 SHARD = 64
@@ -27,19 +32,22 @@ PATIENCE = 1800.0
 class Shared:
     """The batches that a store lacks, each yielded once: to be made here, or made by another process meanwhile.
 
+    With a batch to be made comes what its keys stand for; with one that is there, nothing.
+
     A piece is claimed before it is made, and what is stored is read again under the claim, so that nothing is made
     twice; the claims of a process end with it. ``close`` stores what is made of the piece in hand.
 
     Args:
         batches: keys in document order, the same in every process whatever is stored.
         where: their space.
+        read: yields what keys stand for; asked for a piece at a time.
 
     Attributes:
         vectors: all that is known, by key.
     """
 
-    def __init__(self, batches: Sequence[Batch], store: Store, where: str) -> None:
-        self._store, self._where = store, where
+    def __init__(self, batches: Sequence[Batch], store: Store, where: str, read: Read) -> None:
+        self._store, self._where, self._read = store, where, read
         self._seen: set[str] = set()
         self.vectors = store.get(where, self._seen)
         self._missing = {
@@ -54,19 +62,25 @@ class Shared:
     def __len__(self) -> int:
         return sum(len(piece) for piece in self._missing.values())
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[tuple[Batch, list[Any]]]:
         waiting = list(self._missing)
         while waiting:
             others = []
             for name in waiting:
                 if self._take(name):
-                    yield from self._missing[name]
+                    yield from self._walk(self._missing[name])
                     self.close()
                 else:
                     others.append(name)
             if len(others) == len(waiting):
                 time.sleep(LOOK)
             waiting = others
+
+    def _walk(self, piece: Sequence[Batch]) -> Iterator[tuple[Batch, list[Any]]]:
+        wanted = [() if self.has(batch) else batch for batch in piece]
+        with closing(self._read(chain.from_iterable(wanted))) as items:
+            for batch, keys in zip(piece, wanted, strict=True):
+                yield batch, list(islice(items, len(keys)))
 
     def has(self, batch: Batch) -> bool:
         """Whether all vectors of a batch are there."""

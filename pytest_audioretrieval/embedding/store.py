@@ -47,7 +47,7 @@ DEVICE = "device"
 #: File of a space that says what it is.
 ABOUT = "space.json"
 #: Raised when code of ours moves vectors or changes what a row means, so that old and new are never mixed.
-REVISION = "2"
+REVISION = "3"
 #: What a file system without locks answers.
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
 #: What reading a shard that is not what it should be ends in.

@@ -26,11 +26,13 @@ has the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +40,11 @@ Floats = npt.NDArray[np.float64]
 PLAIN_RESAMPLES = 2_000
 #: Weights drawn at a time: enough for a fast matrix product, little enough to stay in cache.
 _BLOCK = 1 << 18
+#: Weights that are kept for the next endpoint of the same run (64 MB); more are drawn anew.
+_KEPT = 1 << 23
+
+#: Cluster weights [rows, clusters] from a generator.
+_Draw = Callable[[np.random.Generator, int, int], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +79,9 @@ class Bounds:
 
 def resample(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Resamples:
     """Draw cluster weights, and total the differences ``sums`` [E, C] and the queries ``sizes`` [C] under them."""
-    rng = _generator(seed)
     columns = np.pad(np.vstack((sums, sizes)), ((0, 1), (0, 1)))
     columns[-1, -1] = 1
-    totals = _totals(columns, resamples, lambda rows: rng.standard_exponential((rows, columns.shape[1])))
+    totals = _totals(columns, _exponential, resamples, seed)
     return Resamples(totals[:-2], totals[-2], totals[-1], float(sizes.mean()))
 
 
@@ -115,13 +121,7 @@ def bounds(drawn: Resamples, sums: Floats, sizes: Floats, span: Floats, confiden
 
 def plain_means(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:
     """Mean differences [E, B] over clusters drawn with replacement, from ``sums`` [E, C] and ``sizes`` [C]."""
-    rng, clusters = _generator(seed), len(sizes)
-
-    def times_drawn(rows: int) -> Floats:
-        drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
-        return np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
-
-    totals = _totals(np.vstack((sums, sizes)), resamples, times_drawn)
+    totals = _totals(np.vstack((sums, sizes)), _times_drawn, resamples, seed)
     return np.asarray(totals[:-1] / totals[-1])
 
 
@@ -134,15 +134,38 @@ def plain_interval(sums: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floa
     return np.quantile(means, 0.025, axis=1), -np.quantile(-means, 0.025, axis=1)
 
 
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(seed))
+def _exponential(rng: np.random.Generator, rows: int, clusters: int) -> Floats:
+    return rng.standard_exponential((rows, clusters))
 
 
-def _totals(columns: Floats, resamples: int, draw: Callable[[int], Floats]) -> Floats:
+def _times_drawn(rng: np.random.Generator, rows: int, clusters: int) -> Floats:
+    drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
+    return np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+
+
+def _totals(columns: Floats, draw: _Draw, resamples: int, seed: int) -> Floats:
     """``columns`` [K, C] totalled under ``resamples`` rows of weights, [K, B], a block of rows at a time."""
-    totals = np.empty((len(columns), resamples))
-    step = max(1, _BLOCK // columns.shape[1])
-    for start in range(0, resamples, step):
-        rows = slice(start, min(start + step, resamples))
-        totals[:, rows] = columns @ draw(rows.stop - rows.start).T
+    totals, start = np.empty((len(columns), resamples)), 0
+    # Threads wait for each other in products this small: on a busy machine, fifty times as long as the work takes.
+    with threadpool_limits(1, user_api="blas"):
+        for weights in _weights(draw, resamples, columns.shape[1], seed):
+            totals[:, start : start + len(weights)] = columns @ weights.T
+            start += len(weights)
     return totals
+
+
+def _weights(draw: _Draw, resamples: int, clusters: int, seed: int) -> Iterable[Floats]:
+    """Weights [rows, clusters] in blocks of rows: a gate judges endpoint after endpoint under the same ones."""
+    few = resamples * clusters <= _KEPT
+    return _kept(draw, resamples, clusters, seed) if few else _blocks(draw, resamples, clusters, seed)
+
+
+@lru_cache(maxsize=2)
+def _kept(draw: _Draw, resamples: int, clusters: int, seed: int) -> tuple[Floats, ...]:
+    return tuple(_blocks(draw, resamples, clusters, seed))
+
+
+def _blocks(draw: _Draw, resamples: int, clusters: int, seed: int) -> Iterator[Floats]:
+    rng, step = np.random.Generator(np.random.PCG64(seed)), max(1, _BLOCK // clusters)
+    for start in range(0, resamples, step):
+        yield draw(rng, min(step, resamples - start), clusters)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,32 @@ def test_vectors_in_document_order_then_from_the_store(tmp_path: Path) -> None:
     assert fake.audio == [1] * 70
     again = embed_clips(items[::-1], never, WHO, SHORT, Store(tmp_path), track)
     assert again.tobytes() == made[::-1].tobytes()
+
+
+def test_the_next_clip_is_decoded_while_the_model_has_this_one(tmp_path: Path) -> None:
+    """Batches of one clip each, as is usual: clip 1 is read although nothing has been made of clip 0 yet."""
+    begun = [Event() for _ in range(4)]
+
+    def reading(number: int, item: Clip) -> Clip:
+        return Clip(item.id, item.digest, lambda: begun[number].set() or item.read())  # type: ignore[func-returns-value]
+
+    items = [reading(number, item) for number, item in enumerate(clips(4))]
+    fake = Fake(before=lambda done: pytest.fail("not read") if done < 3 and not begun[done + 1].wait(5) else None)
+    np.testing.assert_array_equal(embed(items, fake, Store(tmp_path)), expected(clips(4)))
+    assert fake.audio == [1] * 4
+
+
+def test_what_is_stored_already_is_not_decoded(tmp_path: Path) -> None:
+    items = clips(6)
+    embed(items[1:3], Fake(), Store(tmp_path))
+    read: list[str] = []
+
+    def reading(item: Clip) -> Clip:
+        return Clip(item.id, item.digest, lambda: read.append(item.id) or item.read())  # type: ignore[func-returns-value]
+
+    made = embed([reading(item) for item in items], Fake(), Store(tmp_path))
+    np.testing.assert_array_equal(made, expected(items))
+    assert sorted(read) == ["c0", "c3", "c4", "c5"]
 
 
 def test_clips_with_the_same_bytes_are_embedded_once(tmp_path: Path) -> None:

@@ -237,10 +237,23 @@ def test_settings_of_the_text_never_reach_the_audio(
         fused.model, "get_audio_features", lambda **given: (seen.append(given["input_features"]), forward(**given))[1]
     )
     fused.embed_audio([clip], SHORT)
-    torch.testing.assert_close(seen[0], plain, atol=1e-4, rtol=0)
+    torch.testing.assert_close(seen[0], plain[:, :1], atol=1e-4, rtol=0)
     if leaked.shape != plain.shape:
         with pytest.raises(ModelError, match=r"front-end returned .* expected \(1, 4, 1001, 64\)"):
             fused._checked(leaked, 1)
+
+
+def test_a_fused_model_needs_one_channel_where_nothing_is_long(fused: Clap) -> None:
+    """The other three are shrunk like the first and then not read; one long window in the batch needs all four."""
+    short, long = tone(440, 3 * RATE), np.concatenate([tone(440, 8 * RATE), tone(880, 8 * RATE)])
+    for windows in ([short, short[: 2 * RATE]], [short, long]):
+        features, longer = fused._log_mel(windows, "cpu")
+        assert tuple(features.shape) == (2, 4, 1001, 64)
+        with torch.inference_mode():
+            output = fused.model.get_audio_features(input_features=features, is_longer=longer)
+        whole = unit_rows(output, 2)
+        made = fused.embed_audio(windows, NAMED["fixed-crops"])
+        np.testing.assert_allclose(made, whole, atol=1e-6)
 
 
 def test_a_tokenizer_that_remembers_truncation_crops_neither_sound_nor_text(fused: Clap, copy: Path) -> None:

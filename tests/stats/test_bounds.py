@@ -130,10 +130,26 @@ def test_lower_bound_is_the_order_statistic_with_plus_one():
 def test_resamples_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     sums, sizes = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 3.0])
     whole = resample(sums, sizes, 500, seed=9)
+    again = resample(sums, sizes, 500, seed=9)  # from weights that were kept
     monkeypatch.setattr("pytest_audioretrieval.stats.bootstrap._BLOCK", 28)
+    monkeypatch.setattr("pytest_audioretrieval.stats.bootstrap._KEPT", 4 * 500 - 1)
     parts = resample(sums, sizes, 500, seed=9)
-    assert np.array_equal(whole.sums, parts.sums)
-    assert np.array_equal(whole.extra, parts.extra)
+    for other in (again, parts):
+        assert np.array_equal(whole.sums, other.sums)
+        assert np.array_equal(whole.extra, other.extra)
+
+
+def test_kept_weights_are_those_of_their_seed_number_and_kind():
+    sums, sizes = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 3.0])
+    first = resample(sums, sizes, 300, seed=1)
+    assert np.array_equal(resample(sums, sizes, 200, seed=1).sums, first.sums[:, :200])
+    assert not np.array_equal(resample(sums, sizes, 300, seed=2).sums, first.sums)
+    # The generator's own numbers, times the columns: an independent route.
+    drawn = np.random.Generator(np.random.PCG64(1)).standard_exponential((300, 4))
+    assert np.allclose(first.sums, sums @ drawn[:, :3].T, rtol=1e-14)
+    times = plain_means(sums, sizes, 300, seed=1)
+    counts = np.random.Generator(np.random.PCG64(1)).integers(0, 3, (300, 3))
+    assert np.allclose(times, sums[:, counts].sum(axis=2) / sizes[counts].sum(axis=1), rtol=1e-14)
 
 
 def test_unbounded_outcomes_are_bounded_by_the_worst_cluster_seen():
