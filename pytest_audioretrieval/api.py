@@ -45,7 +45,8 @@ def load_retriever(
     from pytest_audioretrieval.models.registry import describe, load, retriever
 
     named = spec.parse(model)
-    found = load(named, describe(named, offline=offline, allow_unpinned=allow_unpinned), device=device)
+    identity = describe(named, offline=offline, allow_unpinned=allow_unpinned)
+    found = load(named, identity, device=device, offline=offline)
     return retriever(found, named.id)
 
 

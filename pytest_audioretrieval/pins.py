@@ -18,6 +18,8 @@ from pytest_audioretrieval.shipped import shipped
 
 #: A project's own pins lie in its top folder: pytest's rootdir, or the folder a command is run in.
 OWN = Path("PINS.json")
+#: Before the id of a dataset, as in its address on the hub.
+DATASETS = "datasets/"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

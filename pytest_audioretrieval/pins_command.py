@@ -1,19 +1,20 @@
-"""``python -m pytest_audioretrieval pins``: what is pinned, whether what is here is it, and one pin more."""
+"""``python -m pytest_audioretrieval pins``: what is pinned, and whether what is here is it; see also ``pins_add``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audioretrieval import spec
-from pytest_audioretrieval.errors import ModelError, PinError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import OWN, Pin, Pins, project_pins, sha256_of
+from pytest_audioretrieval.data.hub.sets import patterns_of
+from pytest_audioretrieval.errors import PinError, RetrievalError, SpecError, did_you_mean
+from pytest_audioretrieval.pins import DATASETS, OWN, Pin, Pins, project_pins, sha256_of
+from pytest_audioretrieval.pins_add import run_add
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.spec import ModelSpec
-
     Commands = argparse._SubParsersAction[Any]
 
 
@@ -33,9 +34,18 @@ def register(commands: Commands) -> None:
     verifying.add_argument("names", nargs="*", metavar="NAME", help="pinned models or datasets; default: all")
     verifying.set_defaults(run=run_verify)
     adding = tasks.add_parser(
-        "add", help="download a model, check and hash the files that decide its vectors, and write them to PINS.json"
+        "add", help="download a model or dataset, check and hash the files that are read, and write them to PINS.json"
     )
-    adding.add_argument("model", metavar="ID@COMMIT", help="hub id and all 40 hex digits of a commit")
+    adding.add_argument(
+        "what",
+        metavar="[datasets/]ID@COMMIT",
+        help="hub id of a model, or of a dataset after datasets/, and all 40 hex digits of a commit",
+    )
+    adding.add_argument(
+        "--files",
+        metavar="PATTERN",
+        help="of a dataset: which files; default: those of the named set with this id, else data/test-*.parquet",
+    )
     adding.add_argument("--offline", action="store_true", help="take the files from the cache, ask no hub about them")
     adding.set_defaults(run=run_add)
     for task in (listing, verifying, adding):
@@ -79,12 +89,12 @@ WORDS = {"ok": True, "not pinned": True, "not here": True, "MISSING": False, "MI
 def run_verify(arguments: argparse.Namespace) -> int:
     """Print a line a file, then what they came to; what was named has to be here."""
     pins = project_pins(arguments.pins)
-    known = {**pins.models, **pins.datasets}
+    known = [*pins.models, *pins.datasets, *(f"{DATASETS}{name}" for name in pins.datasets)]
     for name in arguments.names:
         if name not in known:
             raise SpecError(f"nothing is pinned as {name!r}: {did_you_mean(name, known)}see: pins list")
     checked: list[Checked] = []
-    for name in arguments.names or sorted(known):
+    for name in arguments.names or sorted({*pins.models, *pins.datasets}):
         for one in _verified(name, pins):
             checked.append(one)
             print("  ".join(part for part in (f"{one.state:<10}", one.name, one.file, one.detail) if part))
@@ -95,28 +105,57 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 
 def _verified(name: str, pins: Pins) -> Iterator[Checked]:
-    if name in pins.datasets:
-        yield _dataset(name, pins)
-        return
-    for commit in pins.models[name].commits():
-        pin, shown = pins.models[name].at(commit), f"{name}@{commit[:12]}" if commit else name
-        folder = _folder(name, commit)
-        if folder is None or pin is None:
-            yield Checked(shown, "", "not here")
-        else:
-            yield from _files(shown, folder, pin)
+    """What is pinned by this name: a model, a dataset, or one of each."""
+    dataset = name.removeprefix(DATASETS)
+    if dataset.startswith("builtin/") and dataset in pins.datasets:
+        yield _rendered(dataset)
+    elif dataset in pins.datasets:
+        for pin, shown in _commits(dataset, pins.datasets[dataset]):
+            yield from _dataset(dataset, pin, shown)
+    if name in pins.models:
+        for pin, shown in _commits(name, pins.models[name]):
+            yield from _model(name, pin, shown)
 
 
-def _dataset(name: str, pins: Pins) -> Checked:
+def _commits(name: str, pin: Pin) -> Iterator[tuple[Pin, str]]:
+    """The pin of each commit, and how it is shown."""
+    for commit in pin.commits():
+        yield pin.at(commit) or pin, f"{name}@{commit[:12]}" if commit else name
+
+
+def _rendered(name: str) -> Checked:
     from pytest_audioretrieval.api import load_dataset
 
-    if pins.datasets[name].fingerprint is None or not name.startswith("builtin/"):
-        return Checked(name, "", "not here")
     try:
         load_dataset(name.removeprefix("builtin/"))
     except PinError as error:
         return Checked(name, "", "MISMATCH", str(error))
     return Checked(name, "", "ok", "its fingerprint")
+
+
+def _dataset(name: str, pin: Pin, shown: str) -> Iterator[Checked]:
+    """The files that are read or pinned, as far as they are in the cache; the network is not asked."""
+    from pytest_audioretrieval.models.hub import download
+
+    wanted = [*pin.files, *patterns_of(name)]
+    try:
+        folder = download(name, pin.revision or "", offline=True, wanted=wanted, ignore=(), kind="dataset")
+    except RetrievalError:
+        yield Checked(shown, "", "not here")
+        return
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    read = {file: path for file, path in paths.items() if any(fnmatch(file, pattern) for pattern in wanted)}
+    yield from _files(shown, folder, pin, read)
+
+
+def _model(name: str, pin: Pin, shown: str) -> Iterator[Checked]:
+    from pytest_audioretrieval.models.registry import deciding_paths
+
+    folder = _folder(name, pin.revision)
+    if folder is None:
+        yield Checked(shown, "", "not here")
+    else:
+        yield from _files(shown, folder, pin, deciding_paths(folder))
 
 
 def _folder(name: str, commit: str | None) -> Path | None:
@@ -129,14 +168,11 @@ def _folder(name: str, commit: str | None) -> Path | None:
 
     try:
         return download(name, commit, offline=True)
-    except ModelError:
+    except RetrievalError:
         return None
 
 
-def _files(name: str, folder: Path, pin: Pin) -> Iterator[Checked]:
-    from pytest_audioretrieval.models.registry import deciding_paths
-
-    paths = deciding_paths(folder)
+def _files(name: str, folder: Path, pin: Pin, paths: Mapping[str, Path]) -> Iterator[Checked]:
     for file in sorted({*paths, *pin.files}):
         expected = pin.files.get(file)
         if not (folder / file).is_file():
@@ -149,64 +185,3 @@ def _files(name: str, folder: Path, pin: Pin) -> Iterator[Checked]:
             yield Checked(name, file, "not pinned", f"is {found}")
         else:
             yield Checked(name, file, "ok")
-
-
-def run_add(arguments: argparse.Namespace) -> int:
-    """Download, check, hash, write; what is known already is never changed.
-
-    Raises:
-        RetrievalError: why it is not added.
-    """
-    from pytest_audioretrieval.models.hub import check_announced
-    from pytest_audioretrieval.models.registry import deciding_files, describe
-
-    model, path = _to_add(arguments.model, arguments.pins), arguments.pins
-    identity = describe(model, offline=arguments.offline, allow_unpinned=True, pins=path)
-    if identity.folder is None or model.revision is None:
-        raise ModelError(f"{model.id} has no files to pin")
-    found = deciding_files(identity.folder)
-    if not arguments.offline:
-        check_announced(model.id, model.revision, identity.folder, found)
-    pin = project_pins(path).model(model.id)
-    before = (pin.at(model.revision) if pin else None) or Pin(model.revision)
-    for file, digest in found.items():
-        print(f"{'as pinned' if before.files.get(file) else 'added':<10} {file}  {digest}")
-    if before.files == found and pin is not None and pin.at(model.revision) is not None:
-        print(f"{model.id}@{model.revision} is pinned already, all its files are known")
-        return 0
-    _write(path, model, found)
-    unasked = "; the hub was not asked whether these are its bytes" if arguments.offline else ""
-    print(f"pinned {model.id}@{model.revision} in {path}{unasked}: look at the difference and commit it")
-    return 0
-
-
-def _to_add(text: str, path: Path) -> ModelSpec:
-    model = spec.parse(text)
-    if model.kind != "hub":
-        raise SpecError(f"{text!r} is no model of a hub: expected ID@COMMIT; folders and built-in models need no pin")
-    if model.revision is None:
-        pin = project_pins(path).model(model.id)
-        hint = f", such as the pinned {model.id}@{pin.revision}" if pin and pin.revision else ""
-        raise SpecError(f"{text!r} names no commit: expected {model.id}@<40 hex digits>{hint}")
-    return model
-
-
-def _write(path: Path, model: ModelSpec, found: dict[str, str]) -> None:
-    """Add to a project's own file; the commit that a bare id means stays what it is."""
-    from pytest_audioretrieval.files import write_atomically
-    from pytest_audioretrieval.pins import Revision, read_pins
-
-    pins = read_pins(path) if path.is_file() else Pins({}, {})
-    own = pins.model(model.id) or Pin(None)
-    known = project_pins(path).model(model.id)
-    meant, commit = known.revision if known else None, model.revision or ""
-    if meant in (None, commit):
-        made = Pin(commit, {**own.files, **found}, own.fingerprint, own.note, own.other_revisions)
-    else:
-        other = own.other_revisions.get(commit, Revision())
-        others = {**own.other_revisions, commit: Revision({**other.files, **found}, other.note)}
-        made = Pin(own.revision, own.files, own.fingerprint, own.note, others)
-    try:
-        write_atomically(path, Pins({**pins.models, model.id: made}, pins.datasets).text().encode())
-    except OSError as error:
-        raise PinError(f"{path} was not written ({error.strerror}): allow writing there, then add again") from None

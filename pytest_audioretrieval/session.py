@@ -168,7 +168,7 @@ class RetrievalSession:
         name = target.source.name
         if name not in self._datasets:
             self._datasets[name] = target.source.load(
-                Loading(self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"])
+                Loading(self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"], self.pins)
             )
         return self._datasets[name]
 

@@ -17,6 +17,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.texts import query_text
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, SpecError, one_line
+from pytest_audioretrieval.network import ONCE, no_network
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
@@ -33,18 +34,21 @@ def name_of(text: str) -> str:
     return text.replace(":", "-")
 
 
-def load_task(text: str) -> Dataset:
+def load_task(text: str, *, offline: bool = False) -> Dataset:
     """The task that ``mteb:TASK`` or, where it has several subsets, ``mteb:TASK:SUBSET`` names.
 
     Texts are captions, which both directions ask; where a clip has none they are queries, which only ``t2a`` asks. A
     text that is right for several clips is one query with several right answers, as are then all that read the same.
+
+    Args:
+        offline: no network is reached.
 
     Raises:
         SpecError: no such task, none of text and audio alone, or several subsets or splits.
         DataError: mteb cannot load it, or an id, a text or a sound is not what it should be.
     """
     task, subset = _task(text)
-    parts = _loaded(task, subset, text)
+    parts = _loaded(task, subset, text, offline)
     asks_with_texts = task.metadata.category == "t2a"
     texts, sounds = (parts[name] for name in (("queries", "corpus") if asks_with_texts else ("corpus", "queries")))
     clips = tuple(_clips(sounds, text))
@@ -93,15 +97,19 @@ def _task(text: str) -> tuple[Any, str]:
     return task, subset or subsets[0]
 
 
-def _loaded(task: Any, subset: str, text: str) -> Mapping[str, Any]:
+def _loaded(task: Any, subset: str, text: str, offline: bool) -> Mapping[str, Any]:
     try:
-        task.hf_subsets = [subset]
-        task.load_data()
-        # Of tasks in the older of its two layouts.
-        task.convert_v1_dataset_format_to_v2(num_proc=None)
-        found: Mapping[str, Any] = task.dataset[subset][task.metadata.eval_splits[0]]
+        with no_network(offline):
+            task.hf_subsets = [subset]
+            task.load_data()
+            # Of tasks in the older of its two layouts.
+            task.convert_v1_dataset_format_to_v2(num_proc=None)
+            found: Mapping[str, Any] = task.dataset[subset][task.metadata.eval_splits[0]]
     except Exception as error:  # of datasets, the hub or the task, by what is wrong
-        raise DataError(f"dataset {text!r}: mteb cannot load it: {type(error).__name__}: {one_line(error)}") from None
+        then = f": {ONCE}" if offline else ""
+        raise DataError(
+            f"dataset {text!r}: mteb cannot load it: {type(error).__name__}: {one_line(error)}{then}"
+        ) from None
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
+from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -32,12 +33,14 @@ class Loading:
         cache: where the digests of rendered sounds are remembered; None renders them each time.
         offline: never touch the network.
         allow_unpinned: take a commit of a hub that PINS.json does not pin.
+        pins: a project's own PINS.json, where there is one.
     """
 
     cache: Path | None
     track: Track
     offline: bool = False
     allow_unpinned: bool = False
+    pins: Path = OWN
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def source(text: str, base: Path) -> Source:
     if text.startswith("mteb:"):
         from pytest_audioretrieval.data.mteb_task import load_task, name_of
 
-        return Source(name_of(text), lambda loading: load_task(text))
+        return Source(name_of(text), lambda loading: load_task(text, offline=loading.offline))
     folder = (base / Path(text).expanduser()).absolute()
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import read_settings

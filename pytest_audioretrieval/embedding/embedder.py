@@ -71,7 +71,7 @@ class Embedder:
     @cached_property
     def model(self) -> Model:
         """The model itself, on its device."""
-        loaded = load(self.spec, self.identity, device=self.means.device)
+        loaded = load(self.spec, self.identity, device=self.means.device, offline=self.means.offline)
         self.means.store.made_on(loaded.device)
         return loaded
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a hub at a pinned commit, through huggingface_hub."""
+"""What a hub holds at a pinned commit, through huggingface_hub: checkpoints, and for ``data/hub`` datasets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pytest_audioretrieval.errors import ModelError, PinError, one_line
+from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pins import Pins
@@ -20,10 +20,12 @@ WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 #: Other formats of the same weights lie in folders of their own.
 NESTED = ["*/*"]
 
+Kind = Literal["model", "dataset"]
+
 _STATUS = {
     401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
     403: "your token may not read it (403): check the id, accept its terms on its page, or use another token",
-    404: "the hub has no such model or commit (404): check both, and set HF_TOKEN if it is private",
+    404: "the hub has no such id or commit (404): check both, and set HF_TOKEN if it is private",
 }
 
 
@@ -43,49 +45,76 @@ def fetch(
     return download(spec.id, commit, offline=offline, ignore=ignore), commit
 
 
-def download(name: str, commit: str, *, offline: bool, ignore: Sequence[str] = NESTED) -> Path:
+def download(
+    name: str,
+    commit: str,
+    *,
+    offline: bool,
+    wanted: Sequence[str] = WANTED,
+    ignore: Sequence[str] = NESTED,
+    kind: Kind = "model",
+) -> Path:
     """The cached folder of ``name`` at ``commit``; what is missing of it is downloaded unless ``offline``.
 
+    Args:
+        wanted: patterns of the files that are needed.
+        ignore: patterns of those among them that are not.
+
     Raises:
-        ModelError: the hub, or with ``offline`` the cache, does not have it; says what to do.
+        ModelError, DataError: the hub, or with ``offline`` the cache, does not have it; says what to do.
     """
     from huggingface_hub import constants, snapshot_download
 
     try:
         with _quiet():
             folder = snapshot_download(
-                name, revision=commit, allow_patterns=WANTED, ignore_patterns=list(ignore), local_files_only=offline
+                name,
+                repo_type=kind,
+                revision=commit,
+                allow_patterns=list(wanted),
+                ignore_patterns=list(ignore),
+                local_files_only=offline,
             )
     except Exception as error:  # of requests, httpx or xet, by the client's version
-        why = _why(error, offline=offline or constants.HF_HUB_OFFLINE)
-        raise ModelError(f"{name}@{commit}: {why}") from None
+        raise _error(name, commit, kind, _why(error, offline=offline or constants.HF_HUB_OFFLINE)) from None
     return Path(folder)
 
 
-def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str]) -> None:
+def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str], kind: Kind = "model") -> None:
     """Compare files with what the hub's listing of the commit says of their bytes; the client compares sizes only.
 
     Args:
         found: path -> sha256 of the files in ``folder``.
 
     Raises:
-        ModelError: a file differs, or the hub does not answer.
+        ModelError, DataError: a file differs, or the hub does not answer.
     """
     from huggingface_hub import HfApi
 
+    deep = any("/" in path for path in found)
     try:
         with _quiet():
-            listed = [entry for entry in HfApi().list_repo_tree(name, revision=commit) if entry.path in found]
+            tree = HfApi().list_repo_tree(name, revision=commit, recursive=deep, repo_type=kind)
+            listed = [entry for entry in tree if entry.path in found]
     except Exception as error:  # as in ``download``
-        raise ModelError(f"{name}@{commit}: {_why(error, offline=False)}") from None
+        raise _error(name, commit, kind, _why(error, offline=False)) from None
     for entry in listed:
         large = getattr(entry, "lfs", None)
         here, there = (found[entry.path], large.sha256) if large else (_blob(folder / entry.path), entry.blob_id)
         if here != there:
-            raise ModelError(
-                f"{name}@{commit}: {entry.path} is {here}, the hub's listing says {there}: "
-                f"its transfer went wrong, delete {folder / entry.path} with what it links to and run again"
+            raise _error(
+                name,
+                commit,
+                kind,
+                f"{entry.path} is {here}, the hub's listing says {there}: "
+                f"its transfer went wrong, delete {folder / entry.path} with what it links to and run again",
             )
+
+
+def _error(name: str, commit: str, kind: Kind, why: str) -> RetrievalError:
+    if kind == "dataset":
+        return DataError(f"dataset {name}@{commit}: {why}")
+    return ModelError(f"{name}@{commit}: {why}")
 
 
 def _blob(path: Path) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
 #: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
 #: without the device, states the weights, or ``""`` where it cannot. Where it has parameters ``offline`` or
-#: ``allow_unpinned`` it gets what the user said.
+#: ``allow_unpinned`` it gets what the user said, and so does a factory with a parameter ``offline``.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary, chat template.
@@ -93,10 +93,10 @@ def deciding_paths(folder: Path) -> dict[str, Path]:
     return {p.name: p for p in paths if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
 
 
-def load(spec: ModelSpec, identity: ModelIdentity, *, device: str) -> Model:
+def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool = False) -> Model:
     """Load the model that ``describe`` found onto ``device``; imports torch."""
     if spec.kind in ("backend", "factory"):
-        return _model(made(spec, device=device), spec)
+        return _model(made(spec, device=device, offline=offline), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
     from pytest_audioretrieval.models.clap import Clap
@@ -161,19 +161,22 @@ def _imported(spec: ModelSpec) -> Any:
         ) from None
 
 
-def made(spec: ModelSpec, *, device: str) -> Any:
+def made(spec: ModelSpec, *, device: str, offline: bool = False) -> Any:
     """What the factory of a backend or module returns."""
     factory, arguments = _factory(spec)
     if not callable(factory):
         raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
+    said: dict[str, Any] = {"device": device}
     try:
-        inspect.signature(factory).bind(*arguments, device=device)
+        if "offline" in inspect.signature(factory).parameters:
+            said["offline"] = offline
+        inspect.signature(factory).bind(*arguments, **said)
     except TypeError as error:
         raise ModelError(
             f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
             f"({error}): it takes the device that the user chose"
         ) from None
-    return factory(*arguments, device=device)
+    return factory(*arguments, **said)
 
 
 def _model(found: Any, spec: ModelSpec) -> Model:

@@ -175,7 +175,7 @@ class Place:
     @property
     def snapshots(self) -> Path:
         """Of the stub's repository."""
-        return self.home / "hub" / f"models--{self.stub.repository.replace('/', '--')}" / "snapshots"
+        return self.home / "hub" / f"{self.stub.kind}--{self.stub.repository.replace('/', '--')}" / "snapshots"
 
     def run(self, module: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """``python -m module arguments``, without waits."""

@@ -91,8 +91,8 @@ def test_wrong_bytes_of_a_pinned_model_are_refused(place: Place, stub: HubStub) 
     [
         (401, {}, "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set"),
         (403, {"X_Error_Code": "GatedRepo"}, "your token may not read it (403): check the id, accept its terms on"),
-        (404, {"X_Error_Code": "RepoNotFound"}, "the hub has no such model or commit (404): check both, and set"),
-        (404, {"X_Error_Code": "RevisionNotFound"}, "the hub has no such model or commit (404): check both, and set"),
+        (404, {"X_Error_Code": "RepoNotFound"}, "the hub has no such id or commit (404): check both, and set"),
+        (404, {"X_Error_Code": "RevisionNotFound"}, "the hub has no such id or commit (404): check both, and set"),
         (429, {"Retry_After": "37"}, "the hub had too many requests (429): wait 37 seconds and run again, or set"),
         (429, {}, "the hub had too many requests (429): wait some minutes and run again, or set HF_TOKEN"),
         (503, {}, "the hub is out of order (503): run again later; what is cached already needs no hub"),

@@ -107,7 +107,7 @@ def test_a_pinned_file_that_the_hub_lacks(stub: HubStub) -> None:
 @pytest.mark.parametrize("text", [f"owner/absent@{COMMIT}", f"owner/tiny@{OTHER}"])
 def test_what_the_hub_does_not_have(text: str) -> None:
     found = error_of(text, allow_unpinned=True)
-    assert found == f"{text}: the hub has no such model or commit (404): check both, and set HF_TOKEN if it is private"
+    assert found == f"{text}: the hub has no such id or commit (404): check both, and set HF_TOKEN if it is private"
 
 
 def test_a_name_that_the_client_refuses() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.hub import archive, parquet
 from pytest_audioretrieval.data.hub.download import Part, fetch, pinned
 from pytest_audioretrieval.data.hub.grouping import Grouped
-from pytest_audioretrieval.data.hub.parquet import columns_of, rows
 from pytest_audioretrieval.data.hub.sets import SUBSETS, HubSet, Pairs, Rows
 from pytest_audioretrieval.data.manifest import shared
 from pytest_audioretrieval.data.types import Dataset
@@ -28,13 +28,13 @@ def load_hub(one: HubSet, commit: str | None, loading: Loading) -> Dataset:
     """
     if one.hub is None or one.layout is None:
         raise DataError(f"dataset {one.name!r}: {one.unknown}")
-    pin = pinned(one.hub, commit, allow_unpinned=loading.allow_unpinned)
+    subsets = one.layout.subsets
+    pin = pinned(one.hub, commit, subsets, allow_unpinned=loading.allow_unpinned, pins=loading.pins)
+    found = fetch(one.hub, pin, subsets, offline=loading.offline)
     grouped = Grouped()
     if isinstance(one.layout, Rows):
-        (parts,) = fetch(one.hub, pin, [[one.layout.pattern]], offline=loading.offline)
-        _read_rows(one.layout, parts, grouped)
+        _read_rows(one.layout, found[0], grouped)
     else:
-        found = fetch(one.hub, pin, list(SUBSETS.values()), offline=loading.offline)
         _read_pairs(one.layout, dict(zip(SUBSETS, found, strict=True)), grouped)
     return _dataset(one, pin, grouped)
 
@@ -43,7 +43,8 @@ def _read_rows(layout: Rows, parts: list[Part], grouped: Grouped) -> None:
     """Captions are numbered within their clip, in the order of rows, then columns."""
     position: dict[str, int] = {}
     for part in parts:
-        for row in rows(part, [layout.clip, *layout.captions], layout.audio):
+        read = archive.rows if part.name.endswith(archive.ENDINGS) else parquet.rows
+        for row in read(part, [layout.clip, *layout.captions], layout.audio):
             assert row.sound is not None
             clip = _name(row.cells[layout.clip], row.where)
             grouped.add_clip(clip, row.sound)
@@ -60,7 +61,7 @@ def _read_pairs(layout: Pairs, subsets: Mapping[str, list[Part]], grouped: Group
         texts_of, clip_side, text_side = ("corpus", "query-id", "corpus-id")
     for part in subsets[layout.audio]:
         key = _key(part)
-        for row in rows(part, [key], "audio"):
+        for row in parquet.rows(part, [key], "audio"):
             assert row.sound is not None
             clip = _name(row.cells[key], row.where)
             if clip in grouped.clips:
@@ -69,7 +70,7 @@ def _read_pairs(layout: Pairs, subsets: Mapping[str, list[Part]], grouped: Group
     right = _judged(subsets["qrels"], clip_side, text_side, grouped)
     for part in subsets[texts_of]:
         key = _key(part)
-        for row in rows(part, [key, "text"]):
+        for row in parquet.rows(part, [key, "text"]):
             name = _name(row.cells[key], row.where)
             if name in right:
                 grouped.add_caption(name, row.cells["text"], right[name], row.where)
@@ -82,7 +83,7 @@ def _judged(parts: list[Part], clip_side: str, text_side: str, grouped: Grouped)
     """Text id -> id of its right clip."""
     right: dict[str, str] = {}
     for part in parts:
-        for row in rows(part, [text_side, clip_side, "score"]):
+        for row in parquet.rows(part, [text_side, clip_side, "score"]):
             if row.cells["score"] <= 0:
                 continue
             text, clip = _name(row.cells[text_side], row.where), _name(row.cells[clip_side], row.where)
@@ -94,7 +95,7 @@ def _judged(parts: list[Part], clip_side: str, text_side: str, grouped: Grouped)
 
 
 def _key(part: Part) -> str:
-    return "_id" if "_id" in columns_of(part) else "id"
+    return "_id" if "_id" in parquet.columns_of(part) else "id"
 
 
 def _name(cell: object, where: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from pytest_audioretrieval.errors import DataError, PinError, one_line
-from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
+from pytest_audioretrieval.errors import DataError, PinError
+from pytest_audioretrieval.models.hub import download
+from pytest_audioretrieval.pins import DATASETS, OWN, Pin, project_pins, sha256_of, verify
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 
@@ -23,67 +26,52 @@ class Part(NamedTuple):
     path: Path
 
 
-def pinned(hub: str, asked: str | None, *, allow_unpinned: bool) -> Pin:
-    """The pin of a repository at the commit to read; of another commit than PINS.json's nothing but that is known.
+def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: bool, pins: Path = OWN) -> Pin:
+    """The pin of a repository at the commit to read; of a commit that is not pinned nothing but that is known.
 
     Args:
         asked: the commit that the user names, 40 hex digits, or None for the pinned one.
+        subsets: which of its files are read, for the command that pins them.
+        pins: a project's own PINS.json, where there is one.
 
     Raises:
         PinError: PINS.json does not pin it, or at another commit than asked for.
     """
-    pin = project_pins().datasets.get(hub)
+    pin = project_pins(pins).datasets.get(hub)
     commit = asked or (pin.revision if pin else None)
-    if pin is not None and pin.revision is not None and commit == pin.revision:
-        return pin
     if commit is None:
         note = f" ({pin.note})" if pin and pin.note else ""
-        raise PinError(
-            f"dataset {hub} is not pinned{note}: state its commit among the datasets of your project's PINS.json, "
-            "40 hex digits"
-        )
-    if not allow_unpinned:
-        stated = f"PINS.json pins {pin.revision}" if pin and pin.revision else "PINS.json does not pin it"
-        raise PinError(
-            f"dataset {hub}@{commit}: {stated}: pass --retrieval-allow-unpinned to measure this commit all the same"
-        )
-    return Pin(revision=commit)
+        raise PinError(f"dataset {hub} is not pinned{note}: {_adding(hub, '<40 hex digits>', subsets)}")
+    found = pin.at(commit) if pin else None
+    if found is not None or allow_unpinned:
+        return found or Pin(revision=commit)
+    known = [one for one in pin.commits() if one] if pin else []
+    stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
+    raise PinError(
+        f"dataset {hub}@{commit}: {stated}: pass --retrieval-allow-unpinned to measure this commit all the same, or "
+        f"pin it: {_adding(hub, commit, subsets)}"
+    )
 
 
-def fetch(hub: str, pin: Pin, subsets: Sequence[Sequence[str]], *, offline: bool) -> list[list[Part]]:
+def _adding(hub: str, commit: str, subsets: Subsets) -> str:
+    """The command that pins a repository."""
+    files = "" if subsets == subsets_of(hub) else f" --files {shlex.quote(subsets[0][0])}"
+    return f"python -m pytest_audioretrieval pins add {DATASETS}{hub}@{commit}{files}"
+
+
+def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[Part]]:
     """The files of each subset, downloaded where they are not cached, each with the hash that ``pin`` has for it.
-
-    Args:
-        subsets: patterns of file names, the first of a subset that matches holds.
 
     Raises:
         DataError: the hub, or with ``offline`` the cache, does not have them all.
         PinError: a file is not the pinned one.
     """
-    what = f"dataset {hub}@{pin.revision}"
+    what, commit = f"dataset {hub}@{pin.revision}", pin.revision or ""
     patterns = [pattern for subset in subsets for pattern in subset]
-    folder = _snapshot(hub, pin.revision, patterns, what, offline=offline)
+    folder = download(hub, commit, offline=offline, wanted=patterns, ignore=(), kind="dataset")
     found = [_parts(folder, subset, what, offline=offline) for subset in subsets]
     _verify([part for parts in found for part in parts], pin, patterns, what)
     return found
-
-
-def _snapshot(hub: str, commit: str | None, patterns: list[str], what: str, *, offline: bool) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(
-            snapshot_download(
-                hub, repo_type="dataset", revision=commit, allow_patterns=patterns, local_files_only=offline
-            )
-        )
-    except LocalEntryNotFoundError:
-        raise _absent(what, "it is not" if offline else "the hub was not reached and it is not", offline) from None
-    except Exception as error:  # of requests, httpx or xet, by the client's version
-        raise DataError(
-            f"{what} could not be downloaded: {one_line(error)}: check the id, the commit and your access"
-        ) from None
 
 
 def _absent(what: str, found: str, offline: bool) -> DataError:

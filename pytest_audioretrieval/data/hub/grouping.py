@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from functools import partial
 
-from pytest_audioretrieval.data.hub.parquet import Sound
+from pytest_audioretrieval.data.hub.sounds import Sound
 from pytest_audioretrieval.data.texts import is_id, shows_nothing
 from pytest_audioretrieval.data.types import Caption, Clip
 from pytest_audioretrieval.errors import DataError

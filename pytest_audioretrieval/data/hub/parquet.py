@@ -8,51 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from pytest_audioretrieval.data.hub.download import Part
-from pytest_audioretrieval.errors import AudioError, DataError, one_line
-
-if TYPE_CHECKING:
-    from pytest_audioretrieval.audio.types import Waveform
+from pytest_audioretrieval.data.hub.sounds import Row, Sound
+from pytest_audioretrieval.errors import DataError, one_line
 
 #: Rows that are held at once while a file is hashed.
 _BATCH = 32
-
-
-class Sound(NamedTuple):
-    """Where the bytes of a sound lie: a row of a row group, both from 0; ``where`` says it to a person."""
-
-    digest: str
-    path: Path
-    column: str
-    group: int
-    row: int
-    where: str
-
-    def read(self, name: str) -> Waveform:
-        """Decode it; ``name`` is how errors call the clip.
-
-        Raises:
-            AudioError: it cannot be decoded, or its bytes are no longer those that were hashed.
-        """
-        from pytest_audioretrieval.audio.decode import decode
-
-        content = _sounds(self.path, self.group, self.column)[self.row]["bytes"].as_py()
-        called = f"{name} ({self.where})"
-        if hashlib.sha256(content).hexdigest() != self.digest:
-            raise AudioError(f"clip {called!r}: its bytes changed since the dataset was loaded: run again")
-        return decode(content, name=called)
-
-
-class Row(NamedTuple):
-    """One row: where it lies, its cells by column, and its sound where one was asked for."""
-
-    where: str
-    cells: dict[str, Any]
-    sound: Sound | None
 
 
 def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterator[Row]:
@@ -125,7 +90,13 @@ def _sound(cell: Any, path: Path, column: str, group: int, row: int, where: str)
     content = cell["bytes"] if cell.is_valid else None
     if content is None or not content.is_valid:
         raise DataError(f"{where}: column {column!r} holds no bytes of a sound: expected sounds inside the file")
-    return Sound(hashlib.sha256(content.as_buffer()).hexdigest(), path, column, group, row, where)
+    digest = hashlib.sha256(content.as_buffer()).hexdigest()
+    return Sound(digest, where, partial(_content, path, column, group, row))
+
+
+def _content(path: Path, column: str, group: int, row: int) -> bytes:
+    content: bytes = _sounds(path, group, column)[row]["bytes"].as_py()
+    return content
 
 
 @lru_cache(maxsize=1)

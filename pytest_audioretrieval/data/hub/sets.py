@@ -5,22 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+#: For each subset of a repository the patterns of its files; the first that matches holds.
+Subsets = list[tuple[str, ...]]
+
 
 @dataclass(frozen=True)
 class Rows:
     """A row holds a sound and captions of it; several rows may be of one clip.
 
     Attributes:
-        audio: column of the sounds, a struct with ``bytes``.
+        audio: column of the sounds, a struct with ``bytes``; of an archive the ending of its sounds.
         clip: column that tells which clip a row is of; ``audio.path`` is the name of the file inside the struct.
         captions: columns of texts, or of lists of texts.
-        pattern: of the names of its files.
+        pattern: of the names of its files: parquet, or tar archives, whose columns ``archive`` names.
     """
 
     audio: str
     clip: str
     captions: tuple[str, ...]
     pattern: str = "data/test-*.parquet"
+
+    @property
+    def subsets(self) -> Subsets:
+        """Its one subset."""
+        return [(self.pattern,)]
 
 
 @dataclass(frozen=True)
@@ -33,10 +41,16 @@ class Pairs:
 
     audio: Literal["corpus", "queries"]
 
+    @property
+    def subsets(self) -> Subsets:
+        """Those of ``SUBSETS``, in their order."""
+        return list(SUBSETS.values())
 
-#: Subset of ``Pairs`` -> patterns of its files; the first that matches holds (mteb 2.26, ``RetrievalDatasetLoader``).
+
+#: Subset of ``Pairs`` -> patterns of its files (mteb 2.26, ``RetrievalDatasetLoader``: split ``test``, or the only one;
+#: of MACS's corpus that is ``corpus``, as the README of its repository says).
 SUBSETS = {
-    "corpus": ("corpus/test-*.parquet",),
+    "corpus": ("corpus/test-*.parquet", "corpus/corpus-*.parquet"),
     "queries": ("query/test-*.parquet", "queries/test-*.parquet"),
     "qrels": ("data/test-*.parquet", "qrels/test-*.parquet"),
 }
@@ -111,11 +125,21 @@ SETS: dict[str, HubSet] = {
         HubSet("mteb/MACS_a2t", "mteb/MACS_a2t", Pairs("queries"), _MACS, Expected(393, 393)),
         HubSet(
             "mecat",
-            None,
-            None,
-            "unknown",
-            Expected(),
-            unknown=f"its repository, files and columns are not known here: {_STATE}",
+            "mispeech/MECAT-Caption",
+            Rows("flac", "__key__", ("json.short",), "00A/test_*.tar.gz"),
+            "CC-BY-3.0, as its page states",
+            Expected(848),
         ),
     )
 }
+
+
+def subsets_of(hub: str) -> Subsets:
+    """Which files of a repository are read: of a named set its own, of another those of split ``test``."""
+    known = next((one.layout for one in SETS.values() if one.hub == hub and one.layout is not None), None)
+    return known.subsets if known else Rows("", "", ()).subsets
+
+
+def patterns_of(hub: str) -> list[str]:
+    """The patterns of ``subsets_of``, all together."""
+    return [pattern for subset in subsets_of(hub) for pattern in subset]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def load(name: str, *, device: str) -> Retriever:
+def load(name: str, *, device: str, offline: bool = False) -> Retriever:
     """The model that mteb's registry calls ``name``; see ``mteb_retriever``.
 
     Raises:
@@ -24,7 +24,7 @@ def load(name: str, *, device: str) -> Retriever:
     """
     from pytest_audioretrieval.models.bridges.mteb_retriever import MtebRetriever
 
-    return MtebRetriever(_meta(name), device=device)
+    return MtebRetriever(_meta(name), device=device, offline=offline)
 
 
 def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader
 from pytest_audioretrieval.errors import ModelError, RetrievalError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
+from pytest_audioretrieval.network import ONCE, no_network
 from pytest_audioretrieval.protocol import Protocol
 
 #: Whose prompts models that follow instructions get.
@@ -36,6 +37,7 @@ class MtebRetriever:
     Args:
         meta: ``mteb.ModelMeta``.
         device: auto, cpu, cuda[:N] or mps.
+        offline: no network is reached while it loads and while it embeds.
 
     Attributes:
         text_limit: ``max_tokens`` as mteb states it, or 0. Wrappers may read less.
@@ -44,9 +46,10 @@ class MtebRetriever:
         ModelError: a package is missing, or the wrapper cannot load its model.
     """
 
-    def __init__(self, meta: Any, *, device: str) -> None:
+    def __init__(self, meta: Any, *, device: str, offline: bool = False) -> None:
         import mteb
 
+        self._offline = offline
         self.name = f"mteb:{meta.name}"
         self.device = choose(device)
         tokens = meta.max_tokens or 0
@@ -113,7 +116,7 @@ class MtebRetriever:
     def _errors(self, meta: Any = None) -> Iterator[None]:
         """Errors of mteb and below it in one line."""
         try:
-            with quiet_transformers():
+            with quiet_transformers(), no_network(self._offline):
                 yield
         except RetrievalError:
             raise
@@ -122,7 +125,10 @@ class MtebRetriever:
             extra = f"pip install 'mteb[{groups}]'" if groups else f"pip install {error.name or 'it'}"
             raise ModelError(f"{self.name}: mteb's wrapper needs a package: {one_line(error)}: {extra}") from None
         except Exception as error:  # of torch, transformers, the hub or the wrapper, by what is wrong
-            raise ModelError(f"{self.name}: mteb's wrapper failed: {type(error).__name__}: {one_line(error)}") from None
+            then = f": {ONCE}" if self._offline else ""
+            raise ModelError(
+                f"{self.name}: mteb's wrapper failed: {type(error).__name__}: {one_line(error)}{then}"
+            ) from None
 
 
 class _Rows(torch.utils.data.Dataset[dict[str, Any]]):

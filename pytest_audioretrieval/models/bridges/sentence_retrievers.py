@@ -12,6 +12,7 @@ from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.models.sentence import SentenceEncoder
+from pytest_audioretrieval.network import no_network
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.protocol import Protocol
@@ -103,7 +104,8 @@ def _texts_only(name: str) -> SpecError:
 
 def _loaded(name: str, folder: Path, device: str) -> Any:
     try:
-        with quiet_transformers():
+        # All of it lies in the folder: what would be fetched besides is not what was hashed.
+        with quiet_transformers(), no_network():
             from sentence_transformers import SentenceTransformer
 
             return SentenceTransformer(

@@ -29,17 +29,17 @@ class TwoStage:
         SpecError, PinError, ModelError: of either stage.
     """
 
-    def __init__(self, name: str, *, device: str) -> None:
+    def __init__(self, name: str, *, device: str, offline: bool = False) -> None:
         captioner, embedder = _stages(name)
         self._name = f"two-stage:{name}"
-        self._captioner = made(captioner, device=device)
+        self._captioner = made(captioner, device=device, offline=offline)
         if not callable(getattr(self._captioner, "caption", None)):
             raise ModelError(
                 f"{self._name}: {captioner.text} made no captioner: expected a method caption(windows, protocol)"
             )
         # ``weights_sha256`` has asked for pins by now.
         identity = describe(embedder, offline=True, allow_unpinned=True)
-        self._embedder = retriever(load(embedder, identity, device=device), embedder.id)
+        self._embedder = retriever(load(embedder, identity, device=device, offline=offline), embedder.id)
         self.device, self.text_limit = self._embedder.device, self._embedder.text_limit
 
     @staticmethod

@@ -29,7 +29,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
 def pins(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pin]:
     """What PINS.json says of datasets; a test changes it."""
     stated = {"owner/rows": Pin(COMMIT)}
-    monkeypatch.setattr(download, "project_pins", lambda: Pins(models={}, datasets=stated))
+    monkeypatch.setattr(download, "project_pins", lambda own: Pins(models={}, datasets=stated))
     return stated
 
 

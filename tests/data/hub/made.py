@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,17 @@ def parquet(columns: dict[str, Sequence[Any]], *, group: int = 2) -> bytes:
     """A parquet file of these columns, ``group`` rows to a row group."""
     content = io.BytesIO()
     pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), content, row_group_size=group)
+    return content.getvalue()
+
+
+def archive(members: Sequence[tuple[str, bytes]], *, form: str = "w:gz") -> bytes:
+    """A tar archive of these members, in their order."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode=form) as tar:  # type: ignore[call-overload]
+        for name, held in members:
+            header = tarfile.TarInfo(name)
+            header.size = len(held)
+            tar.addfile(header, io.BytesIO(held))
     return content.getvalue()
 
 

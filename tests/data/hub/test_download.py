@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_audioretrieval.data.hub import download
 from pytest_audioretrieval.data.hub.dataset import load_hub
+from pytest_audioretrieval.data.hub.sets import Rows
 from pytest_audioretrieval.data.registry import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError
-from pytest_audioretrieval.pins import Pin
+from pytest_audioretrieval.pins import Pin, Revision
 from tests.data.hub.conftest import OTHER, digests
 from tests.data.hub.test_rows import FIRST, SECOND, SET, files
 from tests.hub.stub import ALWAYS, HubStub
 
 COLD = "download it once with a network connection"
+ADD = "python -m pytest_audioretrieval pins add datasets/owner/rows@"
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +46,8 @@ def error(
 
 def test_offline_cold_then_warm(hub: HubStub) -> None:
     assert error(offline=True) == (
-        f"dataset owner/rows@{hub.commit}: it is not in the local cache, and --retrieval-offline forbids the network: "
-        + COLD
+        f"dataset owner/rows@{hub.commit}: it is not, or not whole, in the local cache and --retrieval-offline or "
+        f"HF_HUB_OFFLINE forbids the network: {COLD}"
     )
     assert hub.asked == []
     online = load()
@@ -57,7 +60,7 @@ def test_offline_with_half_of_it(hub: HubStub) -> None:
     """A transfer that broke leaves a cache that lacks a file: never taken for the whole, and completed online."""
     hub.broken[SECOND] = ALWAYS
     assert "could not be downloaded" in error()
-    assert "in the local cache, and --retrieval-offline forbids the network" in error(offline=True)
+    assert "in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network" in error(offline=True)
     hub.broken.clear()
     assert len(load().clips) == 5
 
@@ -97,7 +100,7 @@ def test_an_unreachable_hub_serves_what_is_cached(hub: HubStub, monkeypatch: pyt
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert load() == online
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nonexistent/cache")
-    assert "the hub was not reached and it is not in the local cache" in error()
+    assert error().endswith(f": the hub was not reached: {COLD}")
 
 
 def test_wrong_bytes_are_refused_before_they_are_opened(hub: HubStub, pins: dict[str, Pin]) -> None:
@@ -120,8 +123,9 @@ def test_a_file_that_the_pin_does_not_name(hub: HubStub, pins: dict[str, Pin]) -
 @pytest.mark.parametrize(
     ("pin", "commit", "allow", "expected"),
     [
-        (None, None, True, "dataset owner/rows is not pinned: state its commit among the datasets of your"),
-        (Pin(None, note="begins 4d18"), None, True, "dataset owner/rows is not pinned (begins 4d18): state its commit"),
+        (None, None, True, f"dataset owner/rows is not pinned: {ADD}<40 hex digits>"),
+        (Pin(None, note="begins 4d18"), None, True, f"dataset owner/rows is not pinned (begins 4d18): {ADD}<40 hex"),
+        (Pin("a" * 40), OTHER, False, f", or pin it: {ADD}{OTHER}"),
         (Pin(None), OTHER, False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
         (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}: pass --retrieval-allow-unpinned"),
     ],
@@ -144,5 +148,30 @@ def test_an_unpinned_commit_is_read_when_allowed(hub: HubStub, pins: dict[str, P
 
 def test_a_commit_that_the_hub_does_not_have() -> None:
     text = error(OTHER, allow_unpinned=True)
-    assert text.startswith(f"dataset owner/rows@{OTHER} could not be downloaded: 404")
-    assert text.endswith("check the id, the commit and your access")
+    assert text == (
+        f"dataset owner/rows@{OTHER}: the hub has no such id or commit (404): check both, and set HF_TOKEN if it is "
+        "private"
+    )
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 503])
+def test_a_refusal_says_what_to_do(status: int, hub: HubStub) -> None:
+    """As for models, see ``tests/hub``."""
+    hub.refuse(status)
+    assert f"dataset owner/rows@{hub.commit}: " in error()
+    assert f"({status}): " in error()
+
+
+def test_a_second_pinned_commit_is_read_by_its_name_and_held_to_its_hashes(hub: HubStub, pins: dict[str, Pin]) -> None:
+    pins["owner/rows"] = Pin("a" * 40, other_revisions={hub.commit: Revision(dict(digests(hub.files)))})
+    assert load(hub.commit).revision == hub.commit
+    pins["owner/rows"] = Pin("a" * 40, other_revisions={hub.commit: Revision({FIRST: "0" * 64, SECOND: None})})
+    assert f"sha256 of {FIRST} is " in error(hub.commit, PinError)
+
+
+def test_the_command_that_pins_names_files_that_are_not_those_of_a_test_split(pins: dict[str, Pin]) -> None:
+    del pins["owner/rows"]
+    layout = Rows("audio", "file", ("text",), "data/test/*.parquet")
+    with pytest.raises(PinError) as caught:
+        load_hub(replace(SET, layout=layout), OTHER, Loading(None, lambda items, what: items))
+    assert str(caught.value).endswith(f", or pin it: {ADD}{OTHER} --files 'data/test/*.parquet'")
