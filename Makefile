@@ -30,6 +30,7 @@ bench: $(STAMP)
 
 # ranx, ir_measures and torchmetrics, for make bench; .venv-peers/bin/python -m benchmarks.peers writes docs/peers.md.
 peers: $(PEERS)/installed
+	OMP_NUM_THREADS=1 $(PEERS)/bin/pytest tests/test_bench_table.py
 
 $(PEERS)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -7,21 +7,31 @@ A script of which nothing is a ratio (``bench_uiq``: ranks) has no ``rows`` and 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.table import Row, show
+from benchmarks.table import Row, failed, show
 
-found: list[Row] = []
-for name in sys.argv[1:] or sorted(
-    path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")
-):
-    module = import_module(f"benchmarks.bench_{name}")
-    if hasattr(module, "rows"):
-        print(f"== {name}", file=sys.stderr, flush=True)
-        try:
-            found += module.rows()
-        except Exception as error:  # one that fails must not hide what the others measured
-            found.append(Row(name, "", note=f"failed: {type(error).__name__}: {error}"))
-show(found)
-sys.exit(any(row.met == "NO" or row.note.startswith("failed") for row in found))
+
+def names() -> list[str]:
+    return sorted(path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py"))
+
+
+def measured(name: str) -> list[Row]:
+    """What a script measures; one that fails is a row, because it must not hide what the others measured."""
+    print(f"== {name}", file=sys.stderr, flush=True)
+    try:
+        module = import_module(f"benchmarks.bench_{name}")
+        found: list[Row] = module.rows() if hasattr(module, "rows") else []
+    except Exception as error:
+        found = [failed(name, error)]
+    return found
+
+
+def main(asked: Sequence[str]) -> int:
+    return show([row for name in asked or names() for row in measured(name)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

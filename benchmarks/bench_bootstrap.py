@@ -7,6 +7,8 @@ Clotho's size (pinned protocol): 1,045 clips with 5 captions each, 10,000 resamp
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 from scipy.stats import bootstrap
 
@@ -58,4 +60,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

@@ -7,6 +7,7 @@ pages at every clip and is up to twice as slow.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -76,4 +77,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

@@ -7,6 +7,7 @@ Sizes are those of Clotho's test split (pinned protocol): 1,045 clips with 5 cap
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -61,4 +62,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

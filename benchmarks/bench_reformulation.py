@@ -86,4 +86,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     else:
-        show(rows())
+        sys.exit(show(rows()))

@@ -4,6 +4,7 @@
 
 Writes ``docs/scale.md``: time and memory at four sizes, with the exponent that fits. Each figure is of a process of its
 own, of which peak memory is asked, pages of the mapped file included. Needs 2 GB in the folder for temporary files.
+``--plot`` draws them too; it needs matplotlib, which ``make peers`` has: ``.venv-peers/bin/python`` runs it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -140,14 +142,21 @@ def page(costs: list[Cost]) -> str:
     return HEAD.format(machine=machine(), queries=QUERIES, dims=DIMS) + "".join(lines) + fit
 
 
-def plot(costs: list[Cost], path: str) -> None:
-    """Time and memory over clips, both axes logarithmic; needs matplotlib, which nothing else here does."""
-    import matplotlib.pyplot as plt  # type: ignore[import-not-found]
+def plot(costs: list[Cost], path: Path) -> None:
+    """Time and memory over clips, both axes logarithmic, with the power that fits."""
+    from matplotlib.figure import Figure  # type: ignore[import-not-found]
 
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4))
-    for axis, name, label in zip(axes, ("seconds", "megabytes"), ("processor time, s", "peak memory, MB"), strict=True):
-        axis.loglog([c.clips for c in costs], [getattr(c, name) for c in costs], "o-")
-        axis.set(xlabel="clips", ylabel=label, title=f"exponent {exponent(costs, name):.2f}")
+    figure = Figure(figsize=(9, 4))
+    clips = np.array([cost.clips for cost in costs])
+    for place, name, label in ((1, "seconds", "processor time, s"), (2, "megabytes", "peak memory, MB")):
+        values, power = np.array([getattr(cost, name) for cost in costs]), exponent(costs, name)
+        # The fit goes through the mean of the logarithms.
+        fitted = clips**power * np.exp(np.log(values / clips**power).mean())
+        axis = figure.add_subplot(1, 2, place)
+        axis.loglog(clips, values, "o", label="measured")
+        axis.loglog(clips, fitted, "--", label=f"clips ** {power:.2f}")
+        axis.set(xlabel="clips", ylabel=label, ylim=(values.min() / 2, values.max() * 2))
+        axis.legend()
     figure.tight_layout()
     figure.savefig(path)
 
@@ -168,12 +177,18 @@ def rows() -> list[Row]:
     return table_rows(measured())
 
 
+def main(arguments: Sequence[str]) -> int:
+    if arguments and arguments[0] in ("ours", "bare"):
+        one(arguments[0], arguments[1], int(arguments[2]))
+        return 0
+    costs, shown = measured(), ""
+    if arguments[:1] == ["--plot"]:
+        picture = Path(arguments[1])
+        plot(costs, picture)
+        shown = f"\n![Time and memory over clips]({os.path.relpath(picture, PAGE.parent)})\n"
+    PAGE.write_text(page(costs) + shown, encoding="utf-8")
+    return show(table_rows(costs))
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] in (["ours"], ["bare"]):
-        one(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    else:
-        costs = measured()
-        PAGE.write_text(page(costs), encoding="utf-8")
-        if sys.argv[1:2] == ["--plot"]:
-            plot(costs, sys.argv[2])
-        show(table_rows(costs))
+    sys.exit(main(sys.argv[1:]))

@@ -16,6 +16,7 @@ from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,26 @@ class Row:
         return "yes" if low and (self.at_most is None or self.ratio <= self.at_most) else "NO"
 
 
-def show(rows: Iterable[Row]) -> None:
-    """Print the table and the machine it was taken on."""
+def show(rows: Iterable[Row]) -> int:
+    """Print the table and the machine it was taken on; exit status 1 where a target is missed or a script failed."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table("work", "against", "ratio", "target", "met", "note", title=machine())
-    for row in rows:
+    shown = list(rows)
+    for row in shown:
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
         table.add_row(row.work, row.against, ratio, row.target, row.met, row.note)
     console = Console()
     # Where the output is no terminal, a line holds what it has to.
     console.width = console.width if console.is_terminal else 180
     console.print(table)
+    return int(any(row.met == "NO" or row.note.startswith(FAILED) for row in shown))
+
+
+def failed(work: str, error: Exception) -> Row:
+    """The row of a script that ended in ``error``."""
+    return Row(work, "", note=f"{FAILED}: {type(error).__name__}: {error}")
 
 
 def machine() -> str:

@@ -1,6 +1,7 @@
 """``python -m benchmarks.peers``: run the catalogue on each library and write ``docs/peers.md``.
 
-    pip install torch==2.13.0 torchmetrics ranx ir_measures pytrec-eval-terrier
+    make peers
+    .venv-peers/bin/python -m benchmarks.peers
 
 A library that is not installed ends the run, so that a column is never lost.
 """

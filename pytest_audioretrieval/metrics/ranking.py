@@ -156,7 +156,9 @@ class Counts:
 
     def __init__(self, scores: Scores, targets: Relevance) -> None:
         self._scores, self._targets = scores, targets
-        self.greater, self.equal, self.before = np.zeros((3, len(targets.rows)), dtype=np.int64)
+        self.greater, self.before = np.zeros((2, len(targets.rows)), dtype=np.int64)
+        #: A target is as much as itself.
+        self.equal = np.ones(len(targets.rows), dtype=np.int64)
 
     def ranks(self) -> Ints:
         return 1 + self.greater + self.before
@@ -177,6 +179,8 @@ class Counts:
         near = (values >= -_floor(self._scores.error - wanted, values.dtype)) ^ above
         row, columns = _where(near)
         columns += column
+        other = columns != self._targets.columns[targets[row]]
+        row, columns = row[other], columns[other]
         close = targets[row]
         exact = self._scores.pairs(self._targets.rows[close], columns)
         equal = exact == self._targets.scores[close]
@@ -196,7 +200,7 @@ class Best:
     def add(self, block: Block) -> None:
         if not self._k:
             return
-        row, columns = _where(block.values >= self._threshold(block.values)[:, np.newaxis])
+        row, columns = _where(block.values >= self._threshold(block)[:, np.newaxis])
         columns += block.columns.start
         exact = self._scores.pairs(row + block.rows.start, columns)
         held = np.repeat(np.arange(len(block.values)), self._k)
@@ -208,16 +212,18 @@ class Best:
         kept = order[starts[:, np.newaxis] + np.arange(self._k)]
         self.scores[block.rows], self.columns[block.rows] = exact[kept], columns[kept]
 
-    def _threshold(self, values: Products) -> Floats:
-        """What a candidate must reach to be among the k best of its row, whatever the rounding; -inf is none."""
-        width = values.shape[1]
+    def _threshold(self, block: Block) -> Products:
+        """What a candidate must reach to be among the k best of its row, whatever the rounding."""
+        values, width = block.values, block.values.shape[1]
         if self._k == 1:
             least = values.max(axis=1)
         elif self._k < width:
             least = np.partition(values, width - self._k, axis=1)[:, width - self._k]
         else:
             least = np.full(len(values), -np.inf)
-        threshold: Floats = np.maximum(least - 2 * self._scores.error, np.finfo(np.float64).min)
+        # Two rounded scores may be two errors apart where the exact ones are not; a held score is exact.
+        least = np.maximum(least - 2 * self._scores.error, self.scores[block.rows, -1] - self._scores.error)
+        threshold: Products = np.maximum(_floor(least, values.dtype), np.finfo(values.dtype).min)
         return threshold
 
 

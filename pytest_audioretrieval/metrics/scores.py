@@ -25,7 +25,7 @@ QUERY_BLOCK, CANDIDATE_BLOCK = 256, 1024
 #: Rows read at once while vectors are checked.
 CHECK_BLOCK = 16_384
 #: Products that are held at once while pairs are scored (8 bytes each).
-PAIR_PRODUCTS = 2**20
+PAIR_PRODUCTS = 2**16
 UNIT_ROUNDOFF = 2.0**-53
 
 
