@@ -3,7 +3,7 @@
     python -m benchmarks.bench_mteb
 
 Processor time of whole processes, imports included: what somebody waits for who asks whether a checkpoint got worse.
-Both are given the same WAV files; the gate judges two directions and five metrics, mteb scores one direction. mteb keeps
+Both get the same WAV files; the gate judges two directions and five metrics, mteb scores one direction. mteb keeps
 scores, not vectors: its second run either embeds all anew or hands out the scores of the first.
 
 What cannot be saved is measured too: an empty test of the same pytest, and importing CLAP and its forward passes alone.
