@@ -14,6 +14,7 @@ from pytest_audioretrieval.testing import builtin
 from pytest_audioretrieval.testing.catalogue import Property, expect_between, expect_close, shown
 from pytest_audioretrieval.testing.implementation import FUNCTIONS, load
 from pytest_audioretrieval.testing.properties import CATALOGUE
+from pytest_audioretrieval.testing.strategies import LARGE
 from tests.testing.plain import Plain, rows
 
 NAMED = {stated.name: stated for stated in CATALOGUE}
@@ -279,6 +280,27 @@ class TestCounterexample:
         assert re.fullmatch(r"    scores    \[\[-?\d, -?\d, -?\d\]\]", scores)
         assert re.fullmatch(r"    relevant  \[\[\d, \d\]\]", relevant)
         assert k == "    k         1"
+
+    def test_it_is_small_even_where_a_large_pool_breaks_first(self) -> None:
+        met: list[int] = []
+
+        def recall_for_hit_rate(scores, relevant, k):
+            met.append(scores.shape[1])
+            first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            return np.array([np.isin(answers, row).mean() for row, answers in zip(first, relevant, strict=True)])
+
+        found = NAMED["hit_rate-follows-its-definition"].counterexample(changed("hit_rate", recall_for_hit_rate))
+        assert found is not None
+        assert max(met) >= LARGE
+        assert found.case["scores"].shape == (1, 3)
+
+    def test_it_is_large_where_only_large_pools_break(self) -> None:
+        def right_in_small_pools(scores, relevant, k):
+            return Plain().hit_rate(scores, relevant, k) + (scores.shape[1] >= LARGE)
+
+        found = NAMED["hit_rate-follows-its-definition"].counterexample(changed("hit_rate", right_in_small_pools))
+        assert found is not None
+        assert found.case["scores"].shape[1] >= LARGE
 
     def test_it_is_the_same_in_every_run(self) -> None:
         stated = NAMED["ranks-are-1-to-n-each-once"]
