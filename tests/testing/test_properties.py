@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.testing import builtin
@@ -19,6 +20,10 @@ from tests.testing.plain import Plain, rows
 
 NAMED = {stated.name: stated for stated in CATALOGUE}
 PLAIN = Plain()
+
+
+def refuses(implementation, scores, k):
+    raise AssertionError("breaks")
 
 
 def changed(function, work):
@@ -281,26 +286,14 @@ class TestCounterexample:
         assert re.fullmatch(r"    relevant  \[\[\d, \d\]\]", relevant)
         assert k == "    k         1"
 
-    def test_it_is_small_even_where_a_large_pool_breaks_first(self) -> None:
-        met: list[int] = []
-
-        def recall_for_hit_rate(scores, relevant, k):
-            met.append(scores.shape[1])
-            first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            return np.array([np.isin(answers, row).mean() for row, answers in zip(first, relevant, strict=True)])
-
-        found = NAMED["hit_rate-follows-its-definition"].counterexample(changed("hit_rate", recall_for_hit_rate))
-        assert found is not None
-        assert max(met) >= LARGE
-        assert found.case["scores"].shape == (1, 3)
-
-    def test_it_is_large_where_only_large_pools_break(self) -> None:
-        def right_in_small_pools(scores, relevant, k):
-            return Plain().hit_rate(scores, relevant, k) + (scores.shape[1] >= LARGE)
-
-        found = NAMED["hit_rate-follows-its-definition"].counterexample(changed("hit_rate", right_in_small_pools))
-        assert found is not None
-        assert found.case["scores"].shape[1] >= LARGE
+    @pytest.mark.parametrize(("smaller", "found"), [(3, 3), (LARGE - 1, LARGE - 1), (LARGE, LARGE + 1)])
+    def test_it_is_a_small_pool_where_one_breaks(self, smaller: int, found: int) -> None:
+        """Hypothesis takes the large pool for the simpler one here."""
+        cases = st.sampled_from([LARGE + 1, smaller]).map(lambda size: {"scores": np.zeros((1, size)), "k": 1})
+        stated = Property("breaks-always", "made up", (), cases, refuses)
+        counterexample = stated.counterexample(None)
+        assert counterexample is not None
+        assert counterexample.case["scores"].shape == (1, found)
 
     def test_it_is_the_same_in_every_run(self) -> None:
         stated = NAMED["ranks-are-1-to-n-each-once"]
