@@ -91,4 +91,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

@@ -111,4 +111,4 @@ if __name__ == "__main__":
     if "--json" in sys.argv:
         print(as_json(measured()))
     else:
-        show(rows())
+        sys.exit(show(rows()))
