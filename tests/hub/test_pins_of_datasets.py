@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client in a process of its own against a hub on loopback."""
+"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client in a process of its own."""
 
 from __future__ import annotations
 
@@ -194,6 +194,6 @@ files = "sounds/*.parquet"\naudio = "audio"\nclip = "file"\ncaptions = ["text"]\
     assert (well.returncode, well.stdout.splitlines()[-1]) == (0, "nothing is missing"), well.stdout
     # The pins of the rootdir hold wherever below it pytest is started.
     place.folder = tmp_path / "below"
-    judged = place.pytest("--rootdir", "..", "-c", "../pytest.ini", *ask[:3], "../mine", *ask[4:],
-                          "--retrieval-baselines", "../baselines", "--retrieval-offline")  # fmt: skip
+    below = [{"mine": "../mine"}.get(argument, argument) for argument in ask]
+    judged = place.pytest("--rootdir", "..", "-c", "../pytest.ini", *below, "--retrieval-offline")
     assert "10 passed" in judged.stdout, judged.stdout
