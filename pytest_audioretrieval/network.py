@@ -17,9 +17,8 @@ CONSTANTS = (
     ("datasets.config", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_DATASETS_OFFLINE"),
 )
-FORBIDDEN = "--retrieval-offline forbids the network"
 #: What a person reads after an error of a library that was kept from it.
-ONCE = f"{FORBIDDEN}: download what is missing once with a network connection"
+ONCE = "--retrieval-offline forbids the network: download what is missing once with a network connection"
 
 
 @contextmanager
@@ -34,21 +33,21 @@ def no_network(when: bool = True) -> Iterator[None]:
         return
     variables = {name: os.environ.get(name) for name in VARIABLES}
     before = {key: getattr(sys.modules.get(key[0]), key[1], None) for key in CONSTANTS}
-    connect, look_up = socket.socket.connect, socket.getaddrinfo
+    own = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
     try:
         os.environ.update(dict.fromkeys(VARIABLES, "1"))
         _set(dict.fromkeys(CONSTANTS, True))
-        socket.socket.connect, socket.getaddrinfo = _local(connect), _refuse  # type: ignore[method-assign]
+        _connect_by(_local(own[0]), _local(own[1]), _refuse)
         yield
     finally:
-        socket.socket.connect, socket.getaddrinfo = connect, look_up  # type: ignore[method-assign]
+        _connect_by(*own)
         for name, value in variables.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
         # Of a module that was imported meanwhile: what it would have found.
-        own = any(value in ("1", "ON", "YES", "TRUE") for value in map(str.upper, filter(None, variables.values())))
-        _set({key: own if value is None else value for key, value in before.items()})
+        told = any(value.upper() in ("1", "ON", "YES", "TRUE") for value in variables.values() if value)
+        _set({key: told if value is None else value for key, value in before.items()})
 
 
 def _set(values: dict[tuple[str, str], Any]) -> None:
@@ -57,14 +56,19 @@ def _set(values: dict[tuple[str, str], Any]) -> None:
             setattr(sys.modules[module], name, value)
 
 
+def _connect_by(connect: Any, connect_ex: Any, look_up: Any) -> None:
+    socket.socket.connect, socket.socket.connect_ex = connect, connect_ex  # type: ignore[method-assign]
+    socket.getaddrinfo = look_up
+
+
 def _local(connect: Any) -> Any:
-    def refusing(own: socket.socket, address: Any) -> None:
+    def refusing(own: socket.socket, address: Any) -> Any:
         if own.family in (socket.AF_INET, socket.AF_INET6):
             _refuse(address)
-        connect(own, address)
+        return connect(own, address)
 
     return refusing
 
 
 def _refuse(*address: Any, **_: Any) -> NoReturn:
-    raise OSError(f"{FORBIDDEN}, asked for {address[0]!r}")
+    raise OSError(f"asked offline for a connection to {address[0]!r}")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -33,14 +32,14 @@ class Loading:
         cache: where the digests of rendered sounds are remembered; None renders them each time.
         offline: never touch the network.
         allow_unpinned: take a commit of a hub that PINS.json does not pin.
-        pins: a project's own PINS.json, where there is one.
+        pins: a project's own PINS.json; None: that of the current folder.
     """
 
     cache: Path | None
     track: Track
     offline: bool = False
     allow_unpinned: bool = False
-    pins: Path = OWN
+    pins: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.models import laion
+from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
 from pytest_audioretrieval.pins import Pin, project_pins
 from pytest_audioretrieval.settings import LAION_PYTHON
@@ -52,7 +53,7 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     if model.kind in ("backend", "factory"):
-        yield from _code(model)
+        yield from _code(model, session.settings["allow-unpinned"])
         return
     name = f"{model.id}@{model.revision}" if model.revision else model.id
     try:
@@ -86,7 +87,7 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
     return f"{equal} of {len(files)} files are as pinned{rest}"
 
 
-def _code(model: ModelSpec) -> Iterator[Row]:
+def _code(model: ModelSpec, allow_unpinned: bool) -> Iterator[Row]:
     """A backend or factory, looked for and not imported: what it imports may be torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
@@ -94,13 +95,35 @@ def _code(model: ModelSpec) -> Iterator[Row]:
         return
     yield _module("model", model.text, backends()[backend].module, f"backend {backend!r} is registered, but ")
     if backend in NEEDED:
-        yield _package(NEEDED[backend])
+        yield _package(MINILM if name == MINILM else NEEDED[backend])
+    if backend == "st" and name != MINILM:
+        yield _sentences(model.text, name, allow_unpinned)
+    if backend == "mteb":
+        yield _of_mteb(name)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
         then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
         yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
         then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"
         yield Row("checkpoint", name, "here" if not then else "no such file", then)
+
+
+def _sentences(text: str, name: str, allow_unpinned: bool) -> Row:
+    try:
+        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow_unpinned)))
+    except RetrievalError as error:
+        return _wrong("files", text, error)
+
+
+def _of_mteb(name: str) -> Row:
+    """Which commits of it are here; to know which one mteb asks for, and for what besides, it would be imported."""
+    from pytest_audioretrieval.models.hub import snapshots
+
+    commits = [commit[:12] for commit in snapshots(name)]
+    if not commits:
+        then = "run it once without --retrieval-offline: mteb downloads what it loads"
+        return Row("files", f"mteb:{name}", "nothing in the local cache", then)
+    return Row("files", f"mteb:{name}", f"of {', '.join(commits)} in the local cache; mteb says which it loads")
 
 
 def _module(what: str, name: str, module: str, context: str) -> Row:

@@ -21,6 +21,10 @@ WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 NESTED = ["*/*"]
 
 Kind = Literal["model", "dataset"]
+_ABSENT = (
+    "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network: "
+    "download it once with a network connection"
+)
 
 _STATUS = {
     401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
@@ -78,6 +82,19 @@ def download(
     except Exception as error:  # of requests, httpx or xet, by the client's version
         raise _error(name, commit, kind, _why(error, offline=offline or constants.HF_HUB_OFFLINE)) from None
     return Path(folder)
+
+
+def snapshots(name: str, kind: Kind = "model") -> dict[str, Path]:
+    """Commit -> folder of what the cache has of ``name``, whole or not: others download the files that they need."""
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE) / f"{kind}s--{name.replace('/', '--')}" / "snapshots"
+    return {path.name: path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+
+
+def absent(name: str, commit: str, kind: Kind = "model") -> RetrievalError:
+    """The error of ``download`` where the cache has nothing and the network is forbidden."""
+    return _error(name, commit, kind, _ABSENT)
 
 
 def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str], kind: Kind = "model") -> None:
@@ -155,12 +172,7 @@ def _why(error: Exception, *, offline: bool) -> str:
     if status is not None and status >= 500:
         return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
     if isinstance(error, LocalEntryNotFoundError):
-        why = (
-            "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
-            if offline
-            else "the hub was not reached"
-        )
-        return f"{why}: download it once with a network connection"
+        return _ABSENT if offline else "the hub was not reached: download it once with a network connection"
     return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
 
 

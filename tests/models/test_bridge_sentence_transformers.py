@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,21 @@ def test_hub_ids_are_pinned_like_those_of_others(monkeypatch: pytest.MonkeyPatch
         "tests/nobody", "c" * 40, True, True,
     )  # fmt: skip
     assert asked["ignore"] != NESTED, "settings of pooling lie in folders"
+
+
+@library
+def test_it_is_loaded_from_its_folder_and_nowhere_else(
+    tiny_clap_unfused: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the library would fetch besides was not hashed."""
+    import sentence_transformers
+
+    def connecting(*said: Any, **more: Any) -> None:
+        socket.create_connection(("127.0.0.1", 9))
+
+    monkeypatch.setattr(sentence_transformers, "SentenceTransformer", connecting)
+    with pytest.raises(ModelError, match=r"is not loadable: asked offline for a connection to"):
+        load(str(tiny_clap_unfused), device="cpu")
 
 
 def test_what_is_no_model_of_it(tmp_path: Path) -> None:

@@ -165,6 +165,21 @@ def test_weights_that_are_stated_are_known_without_loading(module: ModuleType, m
     assert identity(parse("good:2023")).weights_sha256 == "2023" * 16
 
 
+def test_a_factory_that_takes_offline_gets_what_the_user_said(module: ModuleType) -> None:
+    told: list[bool] = []
+
+    def make(device: str, offline: bool) -> object:
+        told.append(offline)
+        return complete()
+
+    module.make = make  # type: ignore[attr-defined]
+    spec = parse("retrievers_of_a_user:make")
+    for offline in (True, False):
+        registry.load(spec, identity(spec), device="cpu", offline=offline)
+        load_retriever("retrievers_of_a_user:make", device="cpu", offline=offline)
+    assert told == [True, True, False, False]
+
+
 def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None:
     scorer = SimpleNamespace(score=None, prefer=None, device="cpu")
     both = SimpleNamespace(**vars(complete()), score=None, prefer=None)

@@ -13,6 +13,7 @@ from pytest_audioretrieval.data.hub.sets import SUBSETS, HubSet, Pairs, Rows
 from pytest_audioretrieval.data.manifest import shared
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError
+from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.registry import Loading
@@ -29,7 +30,7 @@ def load_hub(one: HubSet, commit: str | None, loading: Loading) -> Dataset:
     if one.hub is None or one.layout is None:
         raise DataError(f"dataset {one.name!r}: {one.unknown}")
     subsets = one.layout.subsets
-    pin = pinned(one.hub, commit, subsets, allow_unpinned=loading.allow_unpinned, pins=loading.pins)
+    pin = pinned(one.hub, commit, subsets, allow_unpinned=loading.allow_unpinned, pins=loading.pins or OWN)
     found = fetch(one.hub, pin, subsets, offline=loading.offline)
     grouped = Grouped()
     if isinstance(one.layout, Rows):

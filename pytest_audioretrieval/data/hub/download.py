@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,7 +14,7 @@ import msgspec
 
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
-from pytest_audioretrieval.models.hub import download
+from pytest_audioretrieval.models.hub import absent, download, snapshots
 from pytest_audioretrieval.pins import DATASETS, OWN, Pin, project_pins, sha256_of, verify
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
@@ -72,6 +73,27 @@ def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[P
     found = [_parts(folder, subset, what, offline=offline) for subset in subsets]
     _verify([part for parts in found for part in parts], pin, patterns, what)
     return found
+
+
+def cached(hub: str, commit: str) -> Path:
+    """The folder of all that the hub's cache has of a commit, for a library that knows which files it needs.
+
+    Raises:
+        DataError: nothing, or not all of its numbered parquet files.
+    """
+    folder = snapshots(hub, "dataset").get(commit)
+    if folder is None:
+        raise absent(hub, commit, "dataset")
+    shards = Counter[tuple[Path, str]]()
+    for path in folder.rglob("*.parquet"):
+        shard = _SHARD.search(path.name)
+        if shard:
+            shards[path.parent / path.name[: shard.start()], shard[1]] += 1
+    for (name, total), found in shards.items():
+        if found != int(total):
+            what = f"{found} of the {int(total)} files {name.relative_to(folder).as_posix()}-*.parquet are"
+            raise _absent(f"dataset {hub}@{commit}", what, True)
+    return folder
 
 
 def _absent(what: str, found: str, offline: bool) -> DataError:

@@ -30,14 +30,14 @@ def load(name: str, *, device: str) -> Retriever:
     from pytest_audioretrieval.models.bridges.sentence_retrievers import MiniLM, SentenceTransformers
 
     # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
-    folder = _folder(name, offline=True, allow_unpinned=True)
+    folder = find(name, offline=True, allow_unpinned=True)
     kind = MiniLM if name == MINILM else SentenceTransformers
     return kind(f"st:{name}", folder, device=device)
 
 
 def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
     """Digest over the model's files and the version of sentence-transformers; downloads what is missing."""
-    folder = _folder(name, offline=offline, allow_unpinned=allow_unpinned)
+    folder = find(name, offline=offline, allow_unpinned=allow_unpinned)
     if name == MINILM:
         return digest(folder)
     if not has(folder, ".safetensors"):
@@ -51,7 +51,12 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
 load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 
 
-def _folder(name: str, *, offline: bool, allow_unpinned: bool) -> Path:
+def find(name: str, *, offline: bool, allow_unpinned: bool) -> Path:
+    """Where the files of ``name`` lie, downloaded where they are not yet and ``offline`` does not forbid it.
+
+    Raises:
+        SpecError, PinError, ModelError: no such model, not pinned, or not to be had.
+    """
     if name == MINILM:
         from pytest_audioretrieval.models.sentence import find_minilm
 

@@ -6,10 +6,12 @@ import hashlib
 import io
 import json
 import tarfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,23 @@ def test_sounds_are_heard_in_any_order_and_by_several_threads(form: str, hub: Hu
     with ThreadPoolExecutor(4) as pool:
         heard = list(pool.map(lambda place: clips[place].read(), order))
     for place, wave in zip(order, heard, strict=True):
+        np.testing.assert_allclose(wave.samples, (place + 1) / 64, atol=1e-4)
+
+
+def test_a_thread_reads_from_where_it_sought(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.files = {SHARD: archive(samples(*range(1, 9)))}
+    clips = load().clips
+    opened = reading._opened(clips[0].read.func.__self__.content.args[0])  # type: ignore[attr-defined]
+    held = opened._bytes
+
+    def seek(start: int) -> None:
+        held.seek(start)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(opened, "_bytes", SimpleNamespace(seek=seek, read=held.read, close=held.close))
+    with ThreadPoolExecutor(4) as pool:
+        heard = list(pool.map(lambda clip: clip.read(), clips))
+    for place, wave in enumerate(heard):
         np.testing.assert_allclose(wave.samples, (place + 1) / 64, atol=1e-4)
 
 
