@@ -71,7 +71,8 @@ class Embedder:
     @cached_property
     def model(self) -> Model:
         """The model itself, on its device."""
-        loaded = load(self.spec, self.identity, device=self.means.device, offline=self.means.offline)
+        means = self.means
+        loaded = load(self.spec, self.identity, device=means.device, offline=means.offline, pins=means.pins)
         self.means.store.made_on(loaded.device)
         return loaded
 
