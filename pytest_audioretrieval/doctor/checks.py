@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.models import laion
+from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM
+from pytest_audioretrieval.models.bridges.two_stage import stages
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
-from pytest_audioretrieval.pins import Pin, project_pins
+from pytest_audioretrieval.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.settings import LAION_PYTHON
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession, Target
     from pytest_audioretrieval.spec import ModelSpec
 
-PINS_ADD = "python -m pytest_audioretrieval pins add"
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
-LAION = "laion_clap"
+LAION, TWO_STAGE = "laion_clap", "two-stage"
 MEGABYTE = 10**6
 
 
@@ -52,7 +53,10 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     if model.kind in ("backend", "factory"):
-        yield from _code(model)
+        try:
+            yield from _code(model, session)
+        except RetrievalError as error:
+            yield _wrong("model", model.text, error)
         return
     name = f"{model.id}@{model.revision}" if model.revision else model.id
     try:
@@ -65,7 +69,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             try:
                 download(model.id, commit, offline=True)
             except RetrievalError:
-                yield Row("model", name, "not, or not whole, in the local cache", f"{PINS_ADD} {name}")
+                yield Row("model", name, "not, or not whole, in the local cache", f"{ADD} {name}")
                 return
         yield Row("model", name, _identified(model, session))
     except RetrievalError as error:
@@ -82,19 +86,22 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
     known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
     files = deciding_files(who.folder)
     equal = sum(known.get(file) is not None for file in files)
-    rest = f"; no hash is pinned of {len(files) - equal} more ({PINS_ADD} completes them)" if equal < len(files) else ""
+    rest = f"; no hash is pinned of {len(files) - equal} more ({ADD} completes them)" if equal < len(files) else ""
     return f"{equal} of {len(files)} files are as pinned{rest}"
 
 
-def _code(model: ModelSpec) -> Iterator[Row]:
+def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     """A backend or factory, looked for and not imported: what it imports may be torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
         yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
         return
     yield _module("model", model.text, backends()[backend].module, f"backend {backend!r} is registered, but ")
-    if backend in NEEDED:
-        yield _package(NEEDED[backend])
+    if needed := MINILM if name == MINILM else NEEDED.get(backend):
+        yield _package(needed)
+    if backend == TWO_STAGE:
+        for stage in stages(name):
+            yield from _model(stage, session)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
         then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"

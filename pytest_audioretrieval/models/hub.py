@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
+from pytest_audioretrieval.pins import ADD
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pins import Pins
@@ -194,5 +195,5 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
     pinned = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
         f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
-        f"python -m pytest_audioretrieval pins add {spec.id}@{commit}"
+        f"{ADD} {spec.id}@{commit}"
     )

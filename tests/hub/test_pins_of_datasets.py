@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client in its own process against a hub on loopback."""
+"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client against a hub on loopback."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import msgspec
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
 from pytest_audioretrieval.models.hub import download
-from pytest_audioretrieval.pins import DATASETS, OWN, Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import ADD, DATASETS, OWN, Pin, project_pins, sha256_of, verify
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 
@@ -56,7 +56,7 @@ def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: boo
 def _adding(hub: str, commit: str, subsets: Subsets) -> str:
     """The command that pins a repository."""
     files = "" if subsets == subsets_of(hub) else f" --files {shlex.quote(subsets[0][0])}"
-    return f"python -m pytest_audioretrieval pins add {DATASETS}{hub}@{commit}{files}"
+    return f"{ADD} {DATASETS}{hub}@{commit}{files}"
 
 
 def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[Part]]:
