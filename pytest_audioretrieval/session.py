@@ -109,7 +109,8 @@ class RetrievalSession:
         from pytest_audioretrieval.baselines import Shelf
         from pytest_audioretrieval.shipped import shipped
 
-        return Shelf(own=self.settings.rootpath / self.settings["baselines"], shipped=shipped("baselines"))
+        own = self.settings.base("baselines") / Path(self.settings["baselines"]).expanduser()
+        return Shelf(own=Path(os.path.normpath(own)), shipped=shipped("baselines"))
 
     @property
     def pins(self) -> Path:
