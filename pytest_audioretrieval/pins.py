@@ -14,11 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from pytest_audioretrieval.errors import PinError, one_line
-from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import COMMIT
 
-#: A project's own pins lie in its top folder: pytest's rootdir, or the folder a command is run in.
-OWN = Path("PINS.json")
 #: Pins ``ID@COMMIT``, which errors put behind it.
 ADD = "python -m pytest_audioretrieval pins add"
 #: Before the id of a dataset, as in its address on the hub.

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audioretrieval import spec
 from pytest_audioretrieval.data.hub.sets import patterns_of
 from pytest_audioretrieval.errors import PinError, RetrievalError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import DATASETS, OWN, Pin, Pins, project_pins, sha256_of
+from pytest_audioretrieval.pins import DATASETS, Pin, Pins, project_pins, sha256_of
 from pytest_audioretrieval.pins_add import run_add
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import COMMIT
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.models.worker.client import Worker
-from pytest_audioretrieval.pins import OWN, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import project_pins, sha256_of, verify
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.settings import LAION_PYTHON
+from pytest_audioretrieval.shipped import OWN
 
 #: What ``make laion`` builds.
 DEFAULT = ".venv-laion/bin/python"

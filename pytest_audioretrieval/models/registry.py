@@ -14,7 +14,8 @@ from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import OWN, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, Retriever

@@ -15,7 +15,8 @@ import msgspec
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
 from pytest_audioretrieval.models.hub import download
-from pytest_audioretrieval.pins import ADD, DATASETS, OWN, Pin, leaves_folder, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import ADD, DATASETS, Pin, leaves_folder, project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 

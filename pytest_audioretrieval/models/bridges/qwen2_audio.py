@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.models.registry import describe
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import parse
 
 if TYPE_CHECKING:

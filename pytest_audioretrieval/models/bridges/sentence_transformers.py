@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import fetch
-from pytest_audioretrieval.pins import OWN, Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import parse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.registry import describe, load, made, retriever, stated
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import ModelSpec, parse
 
 if TYPE_CHECKING:
