@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,9 @@ WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 NESTED = ["*/*"]
 
 Kind = Literal["model", "dataset"]
+
+#: What the disk says, not the network.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 _STATUS = {
     401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
@@ -162,6 +166,10 @@ def _why(error: Exception, *, offline: bool) -> str:
             else "the hub was not reached"
         )
         return f"{why}: download it once with a network connection"
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+        return (
+            f"the local cache cannot be written: {one_line(error)}: make room there, or set HF_HOME to another folder"
+        )
     return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
 
 

@@ -24,8 +24,8 @@ from pytest_audioretrieval.data.registry import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError
 from pytest_audioretrieval.pins import Pin, load_pins
-from tests.data.hub.made import archive, point_client, sound
-from tests.hub.stub import HubStub
+from tests.data.hub.made import archive, sound
+from tests.hub.stub import HubStub, point_client
 
 pytestmark = pytest.mark.usefixtures("pins")
 
