@@ -1,4 +1,4 @@
-"""What other libraries are told and kept from while ``--retrieval-offline`` holds."""
+"""What ``no_network`` keeps other libraries from, and that everything is afterwards as it was before."""
 
 from __future__ import annotations
 
@@ -6,94 +6,101 @@ import os
 import socket
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
 from types import ModuleType
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
-from huggingface_hub import constants, hf_hub_download
-from huggingface_hub.errors import LocalEntryNotFoundError
 
-from pytest_audioretrieval.network import CONSTANTS, VARIABLES, no_network
+from pytest_audioretrieval.network import VARIABLES, no_network
+
+
+def state() -> list[object]:
+    sockets = [socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo]
+    return [*sockets, *(os.environ.get(name) for name in VARIABLES)]
 
 
 @pytest.fixture
-def listening() -> socket.socket:
-    """A server on the loopback interface: it would take any connection."""
-    server = socket.create_server(("127.0.0.1", 0))
-    server.settimeout(0.05)
-    return server
+def server() -> Iterator[int]:
+    """The port of a server on this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
 
 
-def test_nothing_connects_and_nothing_is_looked_up(listening: socket.socket) -> None:
-    host, port = listening.getsockname()
+def test_nothing_is_reached_by_name_or_by_number(server: int) -> None:
+    before = state()
     with no_network():
-        for url in (f"http://{host}:{port}/file", "http://example.invalid/file"):
-            with pytest.raises(URLError, match="asked offline for a connection to"):
-                urlopen(url)
-        with pytest.raises(OSError, match=f"asked offline for a connection to '{host}'"):
-            socket.create_connection((host, port))
+        with pytest.raises(OSError, match=r"^no network is reached here, asked for 'localhost'$"):
+            socket.create_connection(("localhost", server))
         for way in ("connect", "connect_ex"):
-            with socket.socket() as plain, pytest.raises(OSError, match=f"connection to \\('{host}', {port}\\)"):
-                getattr(plain, way)((host, port))
-    with listening, pytest.raises(TimeoutError):
-        listening.accept()
+            with socket.socket() as own, pytest.raises(OSError, match=r"^no network is reached here, asked for \('127"):
+                getattr(own, way)(("127.0.0.1", server))
+        assert [os.environ[name] for name in VARIABLES] == ["1"] * len(VARIABLES)
+    assert state() == before
+    socket.create_connection(("127.0.0.1", server)).close()
 
 
-def test_processes_of_this_machine_still_talk(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = str(tmp_path_factory.mktemp("s") / "s")
-    if len(path) > 100:
-        pytest.skip("the name of a socket is short")
-    with no_network(), socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
-        server.bind(path)
-        server.listen()
-        client.connect(path)
+def test_only_where_it_is_asked_for(server: int) -> None:
+    with no_network(False):
+        socket.create_connection(("127.0.0.1", server)).close()
 
 
-def test_the_client_reads_its_cache_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with no_network(), pytest.raises(LocalEntryNotFoundError):
-        hf_hub_download("owner/name", "config.json", cache_dir=tmp_path_factory.mktemp("cache"))
+def test_sockets_of_this_machine_alone_stay(tmp_path: object) -> None:
+    with no_network():
+        one, other = socket.socketpair()
+        one.close(), other.close()
+        with socket.socket(socket.AF_UNIX) as own, pytest.raises(FileNotFoundError):
+            own.connect(f"{tmp_path}/nobody")
 
 
-def test_all_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch, listening: socket.socket) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    monkeypatch.delenv("HF_DATASETS_OFFLINE", raising=False)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    for module in {module for module, _ in CONSTANTS} - {"huggingface_hub.constants"}:
-        monkeypatch.setitem(sys.modules, module, ModuleType(module))
-        del sys.modules[module]
-    connect, look_up = socket.socket.connect, socket.getaddrinfo
-    with suppress(RuntimeError), no_network():
-        assert {os.environ[name] for name in VARIABLES} == {"1"}
-        assert constants.is_offline_mode()
-        with no_network(), no_network(False):
-            pass
-        assert constants.is_offline_mode()
-        # A library that is imported meanwhile reads what it is told, once.
-        config = ModuleType("datasets.config")
-        config.HF_HUB_OFFLINE = config.HF_DATASETS_OFFLINE = True  # type: ignore[attr-defined]
-        sys.modules["datasets.config"] = config
-        raise RuntimeError
-    assert not constants.is_offline_mode()
-    assert (config.HF_HUB_OFFLINE, config.HF_DATASETS_OFFLINE) == (False, False)  # type: ignore[attr-defined]
-    assert (os.environ["HF_HUB_OFFLINE"], "HF_DATASETS_OFFLINE" in os.environ) == ("0", False)
-    assert (socket.socket.connect, socket.getaddrinfo) == (connect, look_up)
-    with listening, socket.create_connection(listening.getsockname()):
-        listening.accept()[0].close()
+def test_an_error_opens_it_again() -> None:
+    before = state()
+    with pytest.raises(ValueError, match="inside"), no_network(), no_network():
+        raise ValueError("inside")
+    assert state() == before
 
 
-def test_other_threads_are_kept_from_it_too(listening: socket.socket) -> None:
-    found: list[BaseException] = []
+def test_blocks_of_two_threads_end_in_any_order(server: int) -> None:
+    before = state()
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+    refused: list[bool] = []
 
-    def ask() -> None:
-        try:
-            socket.create_connection(listening.getsockname())
-        except OSError as error:
-            found.append(error)
+    def first() -> None:
+        with no_network():
+            first_in.set()
+            second_in.wait(5)
+        first_out.set()
 
-    with listening, no_network():
-        thread = threading.Thread(target=ask)
+    def second() -> None:
+        first_in.wait(5)
+        with no_network():
+            second_in.set()
+            first_out.wait(5)
+            with socket.socket() as own:
+                try:
+                    own.connect(("127.0.0.1", server))
+                except OSError:
+                    refused.append(True)
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
         thread.start()
-        thread.join()
-    assert len(found) == 1
+    for thread in threads:
+        thread.join(5)
+    assert refused == [True], "the other thread's block has ended, this one's has not"
+    assert state() == before
+
+
+def test_a_library_that_is_there_and_one_that_comes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, later = ModuleType("huggingface_hub.constants"), ModuleType("datasets.config")
+    here.HF_HUB_OFFLINE = False  # type: ignore[attr-defined]
+    later.HF_HUB_OFFLINE = later.HF_DATASETS_OFFLINE = True  # type: ignore[attr-defined]
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, here.__name__, here)
+    monkeypatch.delitem(sys.modules, later.__name__, raising=False)
+    with no_network():
+        assert here.HF_HUB_OFFLINE
+        monkeypatch.setitem(sys.modules, later.__name__, later)
+    assert not here.HF_HUB_OFFLINE
+    assert not later.HF_HUB_OFFLINE
+    assert not later.HF_DATASETS_OFFLINE

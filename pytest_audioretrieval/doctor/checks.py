@@ -15,18 +15,18 @@ from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
+from pytest_audioretrieval.models.bridges.two_stage import stages
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
-from pytest_audioretrieval.pins import Pin, project_pins
+from pytest_audioretrieval.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.settings import LAION_PYTHON
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession, Target
     from pytest_audioretrieval.spec import ModelSpec
 
-PINS_ADD = "python -m pytest_audioretrieval pins add"
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
-LAION = "laion_clap"
+LAION, TWO_STAGE = "laion_clap", "two-stage"
 MEGABYTE = 10**6
 
 
@@ -53,7 +53,10 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     if model.kind in ("backend", "factory"):
-        yield from _code(model, session.settings["allow-unpinned"])
+        try:
+            yield from _code(model, session)
+        except RetrievalError as error:
+            yield _wrong("model", model.text, error)
         return
     name = f"{model.id}@{model.revision}" if model.revision else model.id
     try:
@@ -66,7 +69,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             try:
                 download(model.id, commit, offline=True)
             except RetrievalError:
-                yield Row("model", name, "not, or not whole, in the local cache", f"{PINS_ADD} {name}")
+                yield Row("model", name, "not, or not whole, in the local cache", f"{ADD} {name}")
                 return
         yield Row("model", name, _identified(model, session))
     except RetrievalError as error:
@@ -83,23 +86,26 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
     known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
     files = deciding_files(who.folder)
     equal = sum(known.get(file) is not None for file in files)
-    rest = f"; no hash is pinned of {len(files) - equal} more ({PINS_ADD} completes them)" if equal < len(files) else ""
+    rest = f"; no hash is pinned of {len(files) - equal} more ({ADD} completes them)" if equal < len(files) else ""
     return f"{equal} of {len(files)} files are as pinned{rest}"
 
 
-def _code(model: ModelSpec, allow_unpinned: bool) -> Iterator[Row]:
+def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     """A backend or factory, looked for and not imported: what it imports may be torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
         yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
         return
     yield _module("model", model.text, backends()[backend].module, f"backend {backend!r} is registered, but ")
-    if backend in NEEDED:
-        yield _package(MINILM if name == MINILM else NEEDED[backend])
+    if needed := MINILM if name == MINILM else NEEDED.get(backend):
+        yield _package(needed)
     if backend == "st" and name != MINILM:
-        yield _sentences(model.text, name, allow_unpinned)
+        yield _sentences(model.text, name, session)
     if backend == "mteb":
         yield _of_mteb(name)
+    if backend == TWO_STAGE:
+        for stage in stages(name):
+            yield from _model(stage, session)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
         then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
@@ -108,9 +114,10 @@ def _code(model: ModelSpec, allow_unpinned: bool) -> Iterator[Row]:
         yield Row("checkpoint", name, "here" if not then else "no such file", then)
 
 
-def _sentences(text: str, name: str, allow_unpinned: bool) -> Row:
+def _sentences(text: str, name: str, session: RetrievalSession) -> Row:
+    allow = session.settings["allow-unpinned"]
     try:
-        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow_unpinned)))
+        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.pins)))
     except RetrievalError as error:
         return _wrong("files", text, error)
 

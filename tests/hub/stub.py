@@ -17,6 +17,8 @@ from threading import Thread
 from typing import NamedTuple
 from urllib.parse import unquote
 
+import pytest
+
 #: Of a client that asks again and again until somebody gives up.
 ALWAYS = 1_000_000
 LARGE = (".safetensors", ".bin", ".parquet")
@@ -235,3 +237,19 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in done.stderr.splitlines() if not line.startswith("WAITED")]
     assert len(lines) == 1, done.stdout + done.stderr
     return lines[0].removeprefix("python -m pytest_audioretrieval: ")
+
+
+def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
+    """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
+    from huggingface_hub import constants
+
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        patch.delenv(name, raising=False)
+        patch.delenv(name.lower(), raising=False)
+    patch.setattr(constants, "ENDPOINT", hub.url)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr("time.sleep", lambda _: None)

@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client in a process of its own."""
+"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client against a hub on loopback."""
 
 from __future__ import annotations
 

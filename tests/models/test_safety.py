@@ -50,4 +50,5 @@ def test_an_index_names_hashed_weights_only(named: str, tmp_path: Path) -> None:
 def test_what_is_no_settings_file_is_left_to_who_reads_it(tmp_path: Path) -> None:
     made = folder(tmp_path, config__json="{", tokenizer_config__json=["auto_map"], other__json={"auto_map": 1})
     (made / "model.safetensors.index.json").write_text('{"weight_map": []}')
+    (made / "processor_config.json").write_text("[" * 100_000)
     refuse_unsafe(made, deciding_paths(made), "o/m")

@@ -13,7 +13,6 @@ from pytest_audioretrieval.data.hub.sets import SUBSETS, HubSet, Pairs, Rows
 from pytest_audioretrieval.data.manifest import shared
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError
-from pytest_audioretrieval.pins import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.registry import Loading
@@ -30,7 +29,7 @@ def load_hub(one: HubSet, commit: str | None, loading: Loading) -> Dataset:
     if one.hub is None or one.layout is None:
         raise DataError(f"dataset {one.name!r}: {one.unknown}")
     subsets = one.layout.subsets
-    pin = pinned(one.hub, commit, subsets, allow_unpinned=loading.allow_unpinned, pins=loading.pins or OWN)
+    pin = pinned(one.hub, commit, subsets, allow_unpinned=loading.allow_unpinned, pins=loading.pins)
     found = fetch(one.hub, pin, subsets, offline=loading.offline)
     grouped = Grouped()
     if isinstance(one.layout, Rows):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
-from pytest_audioretrieval.models.bridges.files import PICKLES, digest, has
+from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import absent, snapshots
+from pytest_audioretrieval.pins import PICKLES
+from pytest_audioretrieval.spec import COMMIT
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Retriever
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def load(name: str, *, device: str, offline: bool = False) -> Retriever:
@@ -36,7 +35,7 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
         PinError: mteb names no commit. ModelError: not in the cache, and offline.
     """
     meta = _meta(name)
-    if not _COMMIT.fullmatch(meta.revision or "") and not allow_unpinned:
+    if not COMMIT.fullmatch(meta.revision or "") and not allow_unpinned:
         raise PinError(
             f"mteb:{name}: mteb {metadata.version('mteb')} pins revision {meta.revision!r}, expected a commit: "
             "pass --retrieval-allow-unpinned to judge what it loads all the same"

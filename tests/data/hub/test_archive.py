@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from huggingface_hub import constants
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub import archive as reading
@@ -25,8 +26,8 @@ from pytest_audioretrieval.data.registry import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError
 from pytest_audioretrieval.pins import Pin, load_pins
-from tests.data.hub.made import archive, point_client, sound
-from tests.hub.stub import HubStub
+from tests.data.hub.made import archive, sound
+from tests.hub.stub import HubStub, point_client
 
 pytestmark = pytest.mark.usefixtures("pins")
 
@@ -210,3 +211,19 @@ def replace_datasets(datasets: dict[str, Pin]) -> Any:
     from pytest_audioretrieval.pins import Pins
 
     return Pins({}, datasets)
+
+
+def test_an_archive_that_is_gone_or_cut_when_somebody_listens(hub: HubStub) -> None:
+    hub.files = {SHARD: archive(samples(1, 2))}
+    (clip, _) = load().clips
+    path = next(Path(constants.HF_HUB_CACHE).rglob(Path(SHARD).name))
+    whole = path.read_bytes()
+    for left in (whole[: len(whole) // 8], None):
+        reading._opened.cache_clear()
+        path.unlink()
+        if left is not None:
+            path.write_bytes(left)
+        with pytest.raises(
+            AudioError, match=r"^clip '001 \(.*, 001\)': its file can no longer be read \(.*\): run again$"
+        ):
+            clip.read()
