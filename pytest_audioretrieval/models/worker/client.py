@@ -93,6 +93,9 @@ class Worker:
             yield
         except (OSError, EOFError, FrameError) as error:
             raise self._gone(operation, seconds, error) from None
+        except BaseException:  # Ctrl-C, a test's timeout: its answer would be read as that to the next question
+            self._process.kill()
+            raise
         finally:
             timer.cancel()
 
