@@ -38,8 +38,8 @@ def stop(arrays, *, status):
     print("some hint\\nOutOfLuck: nothing left", file=sys.stderr)
     sys.exit(status)
 
-def kill(arrays):
-    os.kill(os.getpid(), signal.SIGKILL)
+def kill(arrays, *, number=signal.SIGKILL):
+    os.kill(os.getpid(), number)
 
 def wait(arrays):
     time.sleep(60)
@@ -99,6 +99,7 @@ def test_an_error_is_one_line_and_the_worker_goes_on(worker: Worker) -> None:
 @pytest.mark.parametrize(
     ("operation", "fields", "expected"),
     [
+        ("kill", {"number": 40}, "was killed by signal 40: run again; if memory was short, with a smaller audio_batch"),
         ("kill", {}, "was killed by SIGKILL: run again; if memory was short, with a smaller audio_batch"),
         ("stop", {"status": 3}, "ended with status 3 (OutOfLuck: nothing left): build it"),
         ("wait", {"timeout": 0.5}, "gave no answer within 0.5 s and was ended: use smaller batches"),
