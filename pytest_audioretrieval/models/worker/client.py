@@ -117,10 +117,9 @@ class Worker:
         if self._hung:
             return ModelError(f"{what} gave no answer within {seconds:g} s and was ended: use smaller batches")
         if status < 0:
-            known = {int(one): one.name for one in signal.Signals}
+            killer = {one.value: one.name for one in signal.Signals}.get(-status, f"signal {-status}")
             return ModelError(
-                f"{what} was killed by {known.get(-status, f'signal {-status}')}: run again; if memory was short, with a smaller "
-                "audio_batch"
+                f"{what} was killed by {killer}: run again; if memory was short, with a smaller audio_batch"
             )
         return ModelError(f"{what} ended with status {status} ({self._last_words()}): {self._remedy}")
 
