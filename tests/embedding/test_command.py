@@ -193,6 +193,21 @@ def test_what_cannot_be_done_is_one_line(
     assert re.search(said, lines[0])
 
 
+def test_prune_of_what_cannot_be_removed_is_one_line(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", read_only)
+    monkeypatch.setattr("shutil.rmtree", read_only)
+    assert main(["store", "prune", "--cache", str(cache)]) == 0  # there is nothing to remove
+    assert main(["store", "prune", "--cache", str(cache), "--older-than", "0"]) != 0
+    output, said = capsys.readouterr()
+    assert output == "0.0 MB removed\n"
+    assert re.fullmatch(r".*: \S+ cannot be removed \(Read-only file system\): see who owns it\n", said)
+
+
 def test_a_broken_description_is_none(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, content in zip(spaces(cache).values(), ("", "[]", '{"libraries": 3, "protocol": "x"}'), strict=True):
         (folder / "space.json").write_text(content)
