@@ -196,9 +196,36 @@ def _agreed(own: T | None, known: T | None, what: str, then: str) -> T | None:
 
 
 def sha256_of(path: Path) -> str:
-    """sha256 (hex) of a file's bytes."""
+    """sha256 (hex) of a file's bytes; read once in a process, as long as the file system says it is the same file."""
+    now = path.stat()
+    return _sha256(path, now.st_ino, now.st_size, now.st_mtime_ns)
+
+
+@cache
+def _sha256(path: Path, *_state: int) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def at_commit(pin: Pin | None, commit: str, name: str, command: str, *, allow_unpinned: bool) -> Pin:
+    """What is known of a commit: with ``allow_unpinned`` perhaps nothing.
+
+    Args:
+        pin: of ``name``, where there is one.
+        command: pins that commit.
+
+    Raises:
+        PinError: nobody pinned it.
+    """
+    found = pin.at(commit) if pin else None
+    if found is not None or allow_unpinned:
+        return found or Pin(commit)
+    known = [one for one in pin.commits() if one] if pin else []
+    stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
+    raise PinError(
+        f"{name}@{commit}: {stated}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
+        f"{command}"
+    )
 
 
 def verify(found: Mapping[str, str], pin: Pin, name: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
-from pytest_audioretrieval.pins import ADD
+from pytest_audioretrieval.pins import ADD, at_commit
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pins import Pins
@@ -209,11 +209,5 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
         raise PinError(
             f"{spec.id} is not pinned{hint}: name a commit, {spec.id}@<40 hex digits>, and --retrieval-allow-unpinned"
         )
-    if allow_unpinned or (pin is not None and pin.at(commit) is not None):
-        return commit
-    known = [one for one in pin.commits() if one] if pin else []
-    pinned = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
-    raise PinError(
-        f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
-        f"{ADD} {spec.id}@{commit}"
-    )
+    at_commit(pin, commit, spec.id, f"{ADD} {spec.id}@{commit}", allow_unpinned=allow_unpinned)
+    return commit

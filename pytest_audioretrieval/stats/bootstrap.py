@@ -26,7 +26,7 @@ has the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,11 +40,11 @@ Floats = npt.NDArray[np.float64]
 PLAIN_RESAMPLES = 2_000
 #: Weights drawn at a time: enough for a fast matrix product, little enough to stay in cache.
 _BLOCK = 1 << 18
-#: Weights that are kept for the next endpoint of the same run (64 MB); more are drawn anew.
-_KEPT = 1 << 23
+#: Weights that are kept for the next endpoint of the same run (128 MB); more are drawn anew.
+_KEPT = 1 << 24
 
-#: Cluster weights [rows, clusters] from a generator.
-_Draw = Callable[[np.random.Generator, int, int], Floats]
+#: Fills cluster weights [rows, clusters] from a generator.
+_Draw = Callable[[np.random.Generator, Floats], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,19 +134,21 @@ def plain_interval(sums: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floa
     return np.quantile(means, 0.025, axis=1), -np.quantile(-means, 0.025, axis=1)
 
 
-def _exponential(rng: np.random.Generator, rows: int, clusters: int) -> Floats:
-    return rng.standard_exponential((rows, clusters))
+def _exponential(rng: np.random.Generator, weights: Floats) -> None:
+    rng.standard_exponential(out=weights)
 
 
-def _times_drawn(rng: np.random.Generator, rows: int, clusters: int) -> Floats:
+def _times_drawn(rng: np.random.Generator, weights: Floats) -> None:
+    rows, clusters = weights.shape
     drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
-    return np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+    weights[:] = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
 
 
 def _totals(columns: Floats, draw: _Draw, resamples: int, seed: int) -> Floats:
     """``columns`` [K, C] totalled under ``resamples`` rows of weights, [K, B], a block of rows at a time."""
     totals, start = np.empty((len(columns), resamples)), 0
-    # Threads wait for each other in products this small: on a busy machine, fifty times as long as the work takes.
+    # Threads wait for each other in products this small: on a busy machine, fifty times as long as the work takes. The
+    # limit holds for the whole process, so that two threads must not be in here at once.
     with threadpool_limits(1, user_api="blas"):
         for weights in _weights(draw, resamples, columns.shape[1], seed):
             totals[:, start : start + len(weights)] = columns @ weights.T
@@ -154,18 +156,36 @@ def _totals(columns: Floats, draw: _Draw, resamples: int, seed: int) -> Floats:
     return totals
 
 
-def _weights(draw: _Draw, resamples: int, clusters: int, seed: int) -> Iterable[Floats]:
+def _weights(draw: _Draw, resamples: int, clusters: int, seed: int) -> Iterator[Floats]:
     """Weights [rows, clusters] in blocks of rows: a gate judges endpoint after endpoint under the same ones."""
-    few = resamples * clusters <= _KEPT
-    return _kept(draw, resamples, clusters, seed) if few else _blocks(draw, resamples, clusters, seed)
+    if resamples * clusters <= _KEPT:
+        yield from _blocks(_kept(draw, resamples, clusters, seed))
+        return
+    rng, block = _generator(seed), np.empty((_rows(clusters), clusters))
+    for start in range(0, resamples, len(block)):
+        part = block[: resamples - start]
+        draw(rng, part)
+        yield part
 
 
 @lru_cache(maxsize=2)
-def _kept(draw: _Draw, resamples: int, clusters: int, seed: int) -> tuple[Floats, ...]:
-    return tuple(_blocks(draw, resamples, clusters, seed))
+def _kept(draw: _Draw, resamples: int, clusters: int, seed: int) -> Floats:
+    # In one piece: the system hands out large pages for it, and small ones take half as long as the draws themselves.
+    rng, weights = _generator(seed), np.empty((resamples, clusters))
+    for part in _blocks(weights):
+        draw(rng, part)
+    weights.flags.writeable = False
+    return weights
 
 
-def _blocks(draw: _Draw, resamples: int, clusters: int, seed: int) -> Iterator[Floats]:
-    rng, step = np.random.Generator(np.random.PCG64(seed)), max(1, _BLOCK // clusters)
-    for start in range(0, resamples, step):
-        yield draw(rng, min(step, resamples - start), clusters)
+def _blocks(weights: Floats) -> Iterator[Floats]:
+    step = _rows(weights.shape[1])
+    return (weights[start : start + step] for start in range(0, len(weights), step))
+
+
+def _rows(clusters: int) -> int:
+    return max(1, _BLOCK // clusters)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))

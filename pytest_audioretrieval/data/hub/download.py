@@ -15,7 +15,7 @@ import msgspec
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
 from pytest_audioretrieval.models.hub import absent, download, snapshots
-from pytest_audioretrieval.pins import ADD, DATASETS, Pin, leaves_folder, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import ADD, DATASETS, Pin, at_commit, leaves_folder, project_pins, sha256_of, verify
 from pytest_audioretrieval.shipped import OWN
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
@@ -44,15 +44,8 @@ def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: boo
     if commit is None:
         note = f" ({pin.note})" if pin and pin.note else ""
         raise PinError(f"dataset {hub} is not pinned{note}: {_adding(hub, '<40 hex digits>', subsets)}")
-    found = pin.at(commit) if pin else None
-    if found is not None or allow_unpinned:
-        return found or Pin(revision=commit)
-    known = [one for one in pin.commits() if one] if pin else []
-    stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
-    raise PinError(
-        f"dataset {hub}@{commit}: {stated}: pass --retrieval-allow-unpinned to measure this commit all the same, or "
-        f"pin it: {_adding(hub, commit, subsets)}"
-    )
+    adding = _adding(hub, commit, subsets)
+    return at_commit(pin, commit, f"dataset {hub}", adding, allow_unpinned=allow_unpinned)
 
 
 def _adding(hub: str, commit: str, subsets: Subsets) -> str:
