@@ -53,7 +53,8 @@ def info(arguments: argparse.Namespace) -> int:
     """Print one line a space; 0."""
     from pytest_audioretrieval.embedding.inventory import spaces
 
-    found = spaces(arguments.cache)
+    # One without vectors was begun by a run that stopped, or is at work.
+    found = [space for space in spaces(arguments.cache) if space.shards]
     for line in _columns([HEADINGS, *map(_row, found)]):
         print(line)
     print(f"{len(found)} in {arguments.cache}, {_megabytes(sum(space.size for space in found))} MB")
