@@ -49,7 +49,7 @@ $(LAION)/installed: constraints-laion.txt
 
 # mteb and sentence-transformers, in an environment of their own.
 mteb: $(MTEB)/installed
-	OMP_NUM_THREADS=1 $(MTEB)/bin/pytest tests/models tests/data/test_mteb_task.py
+	OMP_NUM_THREADS=1 $(MTEB)/bin/pytest tests/models tests/data/test_mteb_task.py tests/hub/test_mteb_offline.py
 
 $(MTEB)/installed: pyproject.toml constraints.txt constraints-mteb.txt
 	$(PYTHON) -m venv $(MTEB)

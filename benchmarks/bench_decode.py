@@ -8,6 +8,7 @@ sooner two threads are done than one, on the clock: on a machine that does other
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -90,4 +91,4 @@ def threads(kind: str, paths: Sequence[Path]) -> Row:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

@@ -7,14 +7,13 @@ smallest counts, because noise only ever adds; the cold gate is taken once.
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.table import Row, show
+from benchmarks.table import Row, processor_seconds, show
 from pytest_audioretrieval import load_dataset
 
 MODEL = "builtin/tiny-clap-fused"
@@ -38,20 +37,14 @@ def seconds(command: list[str], folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def processor_seconds(command: list[str], folder: Path) -> float:
-    """What a process takes of the processor: unlike the clock, the same on a busy machine."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=COMPILED)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-
-
 def plugin_load(folder: Path) -> Row:
     """``pytest --collect-only`` on one trivial test, with and without the plugin."""
     (folder / "test_trivial.py").write_text("def test_nothing():\n    pass\n")
     bare = [*PYTEST, "--collect-only", *OTHERS, "-p", "no:audioretrieval"]
     ours = [*PYTEST, "--collect-only", *OTHERS]
-    pairs = [(processor_seconds(bare, folder), processor_seconds(ours, folder)) for _ in range(ROUNDS)]
+    pairs = [
+        (processor_seconds(bare, folder, COMPILED), processor_seconds(ours, folder, COMPILED)) for _ in range(ROUNDS)
+    ]
     without, with_plugin = (min(column) for column in zip(*pairs, strict=True))
     added = (with_plugin - without) * 1000
     loaded = imported(["--collect-only", "-q", *OTHERS], folder)
@@ -91,4 +84,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    show(rows())
+    sys.exit(show(rows()))

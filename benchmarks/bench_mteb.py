@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from itertools import groupby
@@ -23,6 +21,7 @@ from pathlib import Path
 import soundfile
 
 import pytest_audioretrieval
+from benchmarks import table
 from benchmarks.table import ROOT, Row, as_json, elsewhere, interpreter, show
 from pytest_audioretrieval import load_dataset
 
@@ -42,13 +41,8 @@ with torch.inference_mode():
 
 
 def processor_seconds(command: list[str], folder: Path) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr)[-1500:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    quiet = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
+    return table.processor_seconds(command, folder, os.environ | quiet)
 
 
 def export(folder: Path) -> None:
@@ -111,4 +105,4 @@ if __name__ == "__main__":
     if "--json" in sys.argv:
         print(as_json(measured()))
     else:
-        show(rows())
+        sys.exit(show(rows()))

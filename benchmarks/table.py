@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Iterable
+import resource
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -89,6 +90,16 @@ def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
         work()
         takes.append(process_time() - started)
     return min(takes)
+
+
+def processor_seconds(command: list[str], folder: Path, environment: Mapping[str, str]) -> float:
+    """What a process takes of the processor: unlike the clock, the same on a busy machine."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr)[-1500:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def interpreter(module: str, target: str) -> str | None:

@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from pytest_audioretrieval.errors import PinError, one_line
-from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.shipped import OWN, shipped
+from pytest_audioretrieval.spec import COMMIT
 
-#: A project's own pins lie in its top folder: pytest's rootdir, or the folder a command is run in.
-OWN = Path("PINS.json")
+#: Pins ``ID@COMMIT``, which errors put behind it.
+ADD = "python -m pytest_audioretrieval pins add"
 #: Before the id of a dataset, as in its address on the hub.
 DATASETS = "datasets/"
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 #: Weights that run code when they are opened.
 PICKLES = (".bin", ".ckpt", ".pkl", ".pickle", ".pt", ".pth")
@@ -116,7 +116,7 @@ def read_pins(path: Path) -> Pins:
 def _check(pin: Pin, name: str, path: Path) -> None:
     commits = [commit for commit in pin.commits() if commit is not None]
     for commit in commits:
-        if not name.startswith("builtin/") and not _COMMIT.fullmatch(commit):
+        if not name.startswith("builtin/") and not COMMIT.fullmatch(commit):
             raise PinError(f"{path}: revision of {name!r} is {commit!r}, expected 40 hex digits or null")
     if len(set(commits)) < len(commits):
         raise PinError(f"{path}: revision {pin.revision} of {name!r} stands among its other_revisions too: keep one")

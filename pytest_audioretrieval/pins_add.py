@@ -66,7 +66,7 @@ def _wanted(text: str, files: str | None, path: Path) -> Wanted:
         named = _DATASET.fullmatch(text.removeprefix(DATASETS))
         if named is None:
             raise SpecError(f"{text!r}: expected {DATASETS}OWNER/NAME@<40 hex digits>, no branch, tag or short hash")
-        return Wanted(text, named[1], named[2], [(files,)] if files else subsets_of(named[1]))
+        return Wanted(text, named[1], named[2], subsets_of(named[1]) if files is None else [(files,)])
     if files is not None:
         raise SpecError(f"--files chooses files of a dataset: expected {DATASETS}OWNER/NAME@COMMIT, found {text!r}")
     model = spec.parse(text)

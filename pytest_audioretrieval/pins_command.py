@@ -6,16 +6,17 @@ import argparse
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_audioretrieval import spec
 from pytest_audioretrieval.data.hub.sets import patterns_of
 from pytest_audioretrieval.errors import PinError, RetrievalError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import DATASETS, OWN, Pin, Pins, project_pins, sha256_of
+from pytest_audioretrieval.pins import DATASETS, Pin, Pins, project_pins, sha256_of
 from pytest_audioretrieval.pins_add import run_add
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from pytest_audioretrieval.commands import Commands
 
 
 def register(commands: Commands) -> None:

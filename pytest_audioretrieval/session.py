@@ -18,6 +18,7 @@ from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
 from pytest_audioretrieval.errors import BaselineError, RetrievalError, SpecError
 from pytest_audioretrieval.progress import Tracker
+from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -111,14 +112,14 @@ class RetrievalSession:
     @cached_property
     def shelf(self) -> Shelf:
         from pytest_audioretrieval.baselines import Shelf
-        from pytest_audioretrieval.shipped import shipped
 
-        return Shelf(own=self.settings.base("baselines") / self.settings["baselines"], shipped=shipped("baselines"))
+        own = self.settings.base("baselines") / Path(self.settings["baselines"]).expanduser()
+        return Shelf(own=Path(os.path.normpath(own)), shipped=shipped("baselines"))
 
     @property
     def pins(self) -> Path:
         """Where a project's own pins lie, if it has any."""
-        return self.settings.rootpath / "PINS.json"
+        return self.settings.rootpath / OWN
 
     @cached_property
     def cache(self) -> Path | None:

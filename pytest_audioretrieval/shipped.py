@@ -1,4 +1,4 @@
-"""Where suites, baselines and PINS.json lie: inside the wheel, or at the top of a source checkout."""
+"""Where suites, baselines and PINS.json lie: inside the wheel, or at the top of a source checkout or project."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
+#: A project's own pins lie in its top folder: pytest's rootdir, or the folder a command is run in.
+OWN = Path("PINS.json")
 
 
 @cache

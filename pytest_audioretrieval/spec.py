@@ -14,7 +14,8 @@ from pytest_audioretrieval.errors import SpecError, did_you_mean
 Kind = Literal["builtin", "folder", "hub", "backend", "factory", "fusion"]
 
 BUILTIN = Path(__file__).parent / "models" / "builtin"
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+#: Of a hub's repository; branches, tags and short hashes move.
+COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 #: All but letters, digits and ``_``; also a dot in front and hyphens that ``--`` would hide.
 _UNSAFE = re.compile(r"[^\w.-]|^[.-]|-\Z|(?<=-)-")
@@ -142,7 +143,7 @@ def _is_hub(text: str) -> bool:
 
 def _hub(text: str) -> ModelSpec:
     name, at, revision = text.partition("@")
-    if at and not _COMMIT.fullmatch(revision):
+    if at and not COMMIT.fullmatch(revision):
         raise SpecError(
             f"model {text!r}: revision {revision!r} is no full commit: give 40 hex digits, no branch or tag"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 
 LIBRARIES = ("numpy", "pytest-audioretrieval", "soundfile", "soxr", "tokenizers", "torch", "transformers")
@@ -12,6 +13,7 @@ def versions() -> dict[str, str]:
     return {name: _version(name) for name in LIBRARIES}
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return metadata.version(name)

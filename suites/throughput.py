@@ -34,12 +34,13 @@ def measured(request, retriever, protocol):
     def measure(work, items):
         taken, references = [], []
         benchmark.extra_info["items"] = items
-        benchmark.pedantic(
-            lambda: taken.append(throughput.seconds(work, device)),
-            setup=lambda: references.append(throughput.seconds(reference, device)),
-            rounds=ROUNDS,
-            warmup_rounds=2,
-        )
+        with throughput.one_thread(device):
+            benchmark.pedantic(
+                lambda: taken.append(throughput.seconds(work, device)),
+                setup=lambda: references.append(throughput.seconds(reference, device)),
+                rounds=ROUNDS,
+                warmup_rounds=2,
+            )
         return throughput.Figure(device=device, protocol=protocol.name, cost=throughput.cost(taken, references, items))
 
     return measure

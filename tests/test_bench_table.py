@@ -109,6 +109,24 @@ def test_all_scripts_are_run_unless_some_are_named(monkeypatch: pytest.MonkeyPat
     assert {"metrics", "scale", "ranking", "uiq"} <= set(ran)
 
 
+def test_where_a_module_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "ROOT", tmp_path)
+    assert table.interpreter("json", "peers") == sys.executable
+    assert table.interpreter("no_such_module", "peers") is None
+    made = tmp_path / ".venv-peers/bin/python"
+    made.parent.mkdir(parents=True)
+    made.touch()
+    assert table.interpreter("no_such_module", "peers") == str(made)
+    monkeypatch.setenv("BENCH_PEERS_PYTHON", str(tmp_path / "elsewhere"))
+    assert table.interpreter("no_such_module", "peers") is None
+
+
+def test_the_least_of_several_takes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 5.0, 10.0, 12.0, 20.0, 23.0])
+    monkeypatch.setattr(table, "process_time", lambda: next(clock))
+    assert table.seconds(lambda: None) == 2.0
+
+
 @pytest.mark.parametrize("rows", [[], [MET, ABSENT]])
 def test_rows_come_from_another_environment(monkeypatch: pytest.MonkeyPatch, rows: list[Row]) -> None:
     done = SimpleNamespace(returncode=0, stdout=f"warming up\n{table.as_json(rows)}\n", stderr="")

@@ -24,6 +24,21 @@ def test_a_machine_half_as_fast_changes_nothing() -> None:
     assert throughput.cost([4.0], [0.25], 8) == throughput.cost([8.0], [0.5], 8)
 
 
+def test_a_cpu_is_timed_with_one_thread_and_left_as_it_was() -> None:
+    """Of two threads that spin, the cost of one checkpoint went from 0.6 to 1.5 with the load of the machine."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with throughput.one_thread("cuda"):
+            assert torch.get_num_threads() == 2
+        with throughput.one_thread("cpu"):
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize(("cost", "passes"), [(0.1, True), (2.9, True), (3.0, True), (3.01, False)])
 def test_half_as_slow_again_is_allowed(cost: float, passes: bool) -> None:
     assert (throughput.slower(figure(cost), figure(2.0), "stored.json") == "") == passes

@@ -70,8 +70,8 @@ def resample(mono: Samples, rate: int, target: int) -> Samples:
 
 
 def first(samples: Samples, length: int) -> Samples:
-    """The first ``length`` samples, or all there are."""
-    return samples[:length]
+    """The first ``length`` samples, or all there are; nothing holds the rest."""
+    return samples[:length].copy() if len(samples) > length else samples
 
 
 def tiles(samples: Samples, length: int) -> list[Samples]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
+from pytest_audioretrieval.data.hub.download import cached
 from pytest_audioretrieval.data.texts import query_text
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
-from pytest_audioretrieval.errors import DataError, SpecError, one_line
+from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
 from pytest_audioretrieval.network import ONCE, no_network
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
     text that is right for several clips is one query with several right answers, as are then all that read the same.
 
     Args:
-        offline: no network is reached.
+        offline: no network is reached; the files lie in the hub's cache.
 
     Raises:
         SpecError: no such task, none of text and audio alone, or several subsets or splits.
@@ -99,18 +101,54 @@ def _task(text: str) -> tuple[Any, str]:
 
 def _loaded(task: Any, subset: str, text: str, offline: bool) -> Mapping[str, Any]:
     try:
-        with no_network(offline):
+        with _stored_sounds(), _from_cache(task, offline=offline):
             task.hf_subsets = [subset]
             task.load_data()
             # Of tasks in the older of its two layouts.
             task.convert_v1_dataset_format_to_v2(num_proc=None)
             found: Mapping[str, Any] = task.dataset[subset][task.metadata.eval_splits[0]]
+    except RetrievalError as error:
+        raise DataError(f"dataset {text!r}: {error}") from None
     except Exception as error:  # of datasets, the hub or the task, by what is wrong
         then = f": {ONCE}" if offline else ""
         raise DataError(
             f"dataset {text!r}: mteb cannot load it: {type(error).__name__}: {one_line(error)}{then}"
         ) from None
     return found
+
+
+@contextmanager
+def _from_cache(task: Any, *, offline: bool) -> Iterator[None]:
+    """Offline a task loads its revision from the files that the hub's client keeps.
+
+    What datasets itself remembers of a repository has lost the names of its subsets, for which mteb asks.
+    """
+    from huggingface_hub import constants
+
+    if not (offline or constants.HF_HUB_OFFLINE):
+        yield
+        return
+    stated = task.metadata.dataset
+    path = stated["path"]
+    with no_network():
+        stated["path"] = str(cached(path, stated["revision"]))
+        try:
+            yield
+        finally:
+            stated["path"] = path
+
+
+@contextmanager
+def _stored_sounds() -> Iterator[None]:
+    """Sounds stay as they are stored: mteb's loader logs a row, for which datasets would decode it by torchcodec."""
+    from datasets import Audio
+
+    own = Audio.decode_example
+    Audio.decode_example = lambda self, value, *_, **__: value
+    try:
+        yield
+    finally:
+        Audio.decode_example = own
 
 
 def _clips(rows: Any, text: str) -> Iterator[Clip]:

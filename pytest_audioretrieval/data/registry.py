@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
+from pytest_audioretrieval.spec import COMMIT
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -102,7 +102,6 @@ NAMED: dict[str, Source] = {
         Source("reasoning", _reasoning),
     )
 } | {name: Source(one.slug, partial(_hub, name, None)) for name, one in SETS.items()}
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def _captions(folder: Path, loading: Loading) -> Dataset:
@@ -144,7 +143,7 @@ def source(text: str, base: Path) -> Source:
         return NAMED[text]
     name, at, commit = text.partition("@")
     if at and name in SETS:
-        if not _COMMIT.fullmatch(commit):
+        if not COMMIT.fullmatch(commit):
             raise SpecError(f"dataset {text!r}: commit {commit!r}: expected 40 hex digits, no branch or tag")
         return Source(SETS[name].slug, partial(_hub, name, commit), commit=commit)
     if text.startswith("mteb:"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.errors import AudioError, DataError
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
@@ -55,7 +56,7 @@ def clip_of(path: Path, name: str) -> Clip:
     """
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Clip(name, digest, partial(_read, path, name), path)
+    return Clip(name, digest, partial(_read, path, name, digest), path)
 
 
 def by_stem(folder: Path) -> dict[str, list[str]]:
@@ -78,7 +79,11 @@ def only(names: list[str], folder: Path) -> str | None:
     return names[0] if names else None
 
 
-def _read(path: Path, name: str) -> Waveform:
+def _read(path: Path, name: str, digest: str) -> Waveform:
+    """Decode it, if it still holds what was hashed: its vector is stored under that hash."""
     from pytest_audioretrieval.audio.decode import decode
 
+    with suppress(OSError), path.open("rb") as stream:  # what cannot be read ``decode`` tells
+        if hashlib.file_digest(stream, "sha256").hexdigest() != digest:
+            raise AudioError(f"clip {name!r}: {path} changed since the dataset was loaded: run again")
     return decode(path, name=name)

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.models import laion
+from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
+from pytest_audioretrieval.models.bridges.two_stage import stages
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
-from pytest_audioretrieval.pins import Pin, project_pins
+from pytest_audioretrieval.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.settings import LAION_PYTHON
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.session import RetrievalSession, Target
     from pytest_audioretrieval.spec import ModelSpec
 
-PINS_ADD = "python -m pytest_audioretrieval pins add"
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
-LAION = "laion_clap"
+LAION, TWO_STAGE = "laion_clap", "two-stage"
 MEGABYTE = 10**6
 
 
@@ -52,7 +53,10 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     if model.kind in ("backend", "factory"):
-        yield from _code(model)
+        try:
+            yield from _code(model, session)
+        except RetrievalError as error:
+            yield _wrong("model", model.text, error)
         return
     name = f"{model.id}@{model.revision}" if model.revision else model.id
     try:
@@ -65,7 +69,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             try:
                 download(model.id, commit, offline=True)
             except RetrievalError:
-                yield Row("model", name, "not, or not whole, in the local cache", f"{PINS_ADD} {name}")
+                yield Row("model", name, "not, or not whole, in the local cache", f"{ADD} {name}")
                 return
         yield Row("model", name, _identified(model, session))
     except RetrievalError as error:
@@ -82,25 +86,51 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
     known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
     files = deciding_files(who.folder)
     equal = sum(known.get(file) is not None for file in files)
-    rest = f"; no hash is pinned of {len(files) - equal} more ({PINS_ADD} completes them)" if equal < len(files) else ""
+    rest = f"; no hash is pinned of {len(files) - equal} more ({ADD} completes them)" if equal < len(files) else ""
     return f"{equal} of {len(files)} files are as pinned{rest}"
 
 
-def _code(model: ModelSpec) -> Iterator[Row]:
+def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     """A backend or factory, looked for and not imported: what it imports may be torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
         yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
         return
     yield _module("model", model.text, backends()[backend].module, f"backend {backend!r} is registered, but ")
-    if backend in NEEDED:
-        yield _package(NEEDED[backend])
+    if needed := MINILM if name == MINILM else NEEDED.get(backend):
+        yield _package(needed)
+    if backend == "st" and name != MINILM:
+        yield _sentences(model.text, name, session)
+    if backend == "mteb":
+        yield _of_mteb(name)
+    if backend == TWO_STAGE:
+        for stage in stages(name):
+            yield from _model(stage, session)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
         then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
         yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
         then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"
         yield Row("checkpoint", name, "here" if not then else "no such file", then)
+
+
+def _sentences(text: str, name: str, session: RetrievalSession) -> Row:
+    allow = session.settings["allow-unpinned"]
+    try:
+        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.pins)))
+    except RetrievalError as error:
+        return _wrong("files", text, error)
+
+
+def _of_mteb(name: str) -> Row:
+    """Which commits of it are here; to know which one mteb asks for, and for what besides, it would be imported."""
+    from pytest_audioretrieval.models.hub import snapshots
+
+    commits = [commit[:12] for commit in snapshots(name)]
+    if not commits:
+        then = "run it once without --retrieval-offline: mteb downloads what it loads"
+        return Row("files", f"mteb:{name}", "nothing in the local cache", then)
+    return Row("files", f"mteb:{name}", f"of {', '.join(commits)} in the local cache; mteb says which it loads")
 
 
 def _module(what: str, name: str, module: str, context: str) -> Row:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.network import no_network
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from pytest_audioretrieval.commands import Commands
 
 #: No argument of pytest begins with it, so that all of them are left to pytest.
 _NO_PREFIX = "\0"
@@ -36,13 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
     if {"-h", "--help"} & set(arguments.arguments):
         print(arguments.help_text())
         return 0
-    # Before anything imports a client that reads it once: whatever is looked for here, no hub is asked.
-    os.environ["HF_HUB_OFFLINE"] = "1"
     from pytest_audioretrieval.doctor.asked import examine
     from pytest_audioretrieval.doctor.checks import check
     from pytest_audioretrieval.tables.plain import lines
 
-    rows = examine(arguments.arguments, check)
+    with no_network():
+        rows = examine(arguments.arguments, check)
     missing = [row for row in rows if row.next]
     cells = ((row.what, row.name, "missing" if row.next else "ok", row.found) for row in rows)
     print(*lines(("what", "name", "state", "found"), cells), sep="\n")

@@ -155,6 +155,9 @@ def fill(
                 if items:
                     halves.used = False
                     made = make(items, halves)
+                    known = next(iter(work.vectors.values()), made[0])
+                    if made.shape[1:] != known.shape:
+                        raise ModelError(f"{what}: model returned {made.shape[1:]} a row, before {known.shape}")
                     work.add(batch, made, keep=not halves.used)
     rows: Vectors = np.stack([work.vectors[key] for key in batches.keys])
     return rows

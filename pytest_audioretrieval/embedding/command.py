@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,11 +51,11 @@ def register(commands: Commands) -> None:
 def info(arguments: argparse.Namespace) -> int:
     """Print one line a space; 0."""
     from pytest_audioretrieval.embedding.inventory import spaces
+    from pytest_audioretrieval.tables.plain import lines
 
     # One without vectors was begun by a run that stopped, or is at work.
     found = [space for space in spaces(arguments.cache) if space.shards]
-    for line in _columns([HEADINGS, *map(_row, found)]):
-        print(line)
+    print(*lines(HEADINGS, map(_row, found)), sep="\n")
     print(f"{len(found)} in {arguments.cache}, {_megabytes(sum(space.size for space in found))} MB")
     return 0
 
@@ -102,11 +101,6 @@ def _row(space: Space) -> tuple[str, ...]:
         _megabytes(space.size),
         datetime.fromtimestamp(space.used, UTC).strftime("%Y-%m-%d"),
     )
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _megabytes(size: int) -> str:

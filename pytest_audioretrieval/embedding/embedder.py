@@ -20,7 +20,7 @@ from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import OWN
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever
@@ -71,7 +71,8 @@ class Embedder:
     @cached_property
     def model(self) -> Model:
         """The model itself, on its device."""
-        loaded = load(self.spec, self.identity, device=self.means.device, offline=self.means.offline)
+        means = self.means
+        loaded = load(self.spec, self.identity, device=means.device, offline=means.offline, pins=means.pins)
         self.means.store.made_on(loaded.device)
         return loaded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pytest_audioretrieval.models.types import refuse_dtype
 from pytest_audioretrieval.protocol import Protocol
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.audio.types import Waveform
+    from pytest_audioretrieval.audio.decode import Facts
     from pytest_audioretrieval.models.types import ModelIdentity, Retriever
 
 
@@ -51,14 +51,15 @@ def embed_clips(
     remarks = Remarks()
 
     def heard(clip: Clip) -> Heard:
+        from pytest_audioretrieval.audio.decode import describe
         from pytest_audioretrieval.audio.window import prepare
 
         wave = clip.read()
-        return Heard(clip.id, wave, prepare(wave, protocol, name=clip.id))
+        return Heard(clip.id, describe(wave), prepare(wave, protocol, name=clip.id))
 
     def embed(batch: Sequence[Heard], halves: Halves) -> Vectors:
         for clip in batch:
-            remarks.look(clip.id, clip.wave, clip.windows)
+            remarks.look(clip.id, clip.facts, clip.windows)
         return _embed_audio(batch, retriever(), protocol, halves)
 
     batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
@@ -66,7 +67,8 @@ def embed_clips(
     where = kept.space(identity, protocol, "audio")
     vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips", read=partial(ahead, heard))
     remarks.say()
-    return vectors
+    found: Vectors = vectors
+    return found
 
 
 def embed_texts(
@@ -111,10 +113,10 @@ def _cut(retriever: Retriever, batch: Sequence[str], protocol: Protocol) -> Vect
 
 
 class Heard(NamedTuple):
-    """A clip as it was decoded, and the windows of it that are embedded."""
+    """What is left of a decoded clip: the windows that are embedded, and what a batch of long clips has room for."""
 
     id: str
-    wave: Waveform
+    facts: Facts
     windows: list[Vectors]
 
 
@@ -145,7 +147,12 @@ def _mean(vectors: Vectors, windows: Sequence[Vectors]) -> Vectors:
     return unit
 
 
-def _checked(vectors: Vectors, count: int) -> Vectors:
+def _checked(vectors: Any, count: int) -> Vectors:
+    if not isinstance(vectors, np.ndarray):
+        kind = type(vectors)
+        raise ModelError(
+            f"model returned a {kind.__module__}.{kind.__qualname__}, expected a numpy array float32 [n, D]"
+        )
     if vectors.shape[:1] != (count,) or vectors.ndim != 2 or vectors.dtype != np.float32:
         raise ModelError(f"model returned {vectors.dtype} {vectors.shape} for {count} inputs, expected float32 [n, D]")
     if not np.isfinite(vectors).all():

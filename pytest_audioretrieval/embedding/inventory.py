@@ -137,7 +137,8 @@ def _leftovers(folder: Path, used: float) -> Iterator[Removed]:
             if _abandoned(path, found.st_mtime):
                 path.unlink(missing_ok=True)
                 yield Removed(path, "left by a process that was stopped", found.st_size)
-    os.utime(folder, (used, used))
+    with suppress(OSError):
+        os.utime(folder, (used, used))
 
 
 def _abandoned(path: Path, written: float) -> bool:
@@ -161,5 +162,10 @@ def _useless(space: Space, older_than: float | None) -> str:
 
 
 def _remove(space: Space, why: str) -> Removed:
-    shutil.rmtree(space.folder, ignore_errors=True)
+    try:
+        shutil.rmtree(space.folder)
+    except FileNotFoundError:
+        pass  # another process prunes as well
+    except OSError as error:
+        raise SpecError(f"{space.folder} cannot be removed ({error.strerror}): see who owns it") from None
     return Removed(space.folder, why, space.size)

@@ -100,11 +100,12 @@ def ask_preferences(
 
 
 def _windows(clip: Clip, protocol: Protocol, remarks: Remarks) -> list[Samples]:
+    from pytest_audioretrieval.audio.decode import describe
     from pytest_audioretrieval.audio.window import prepare
 
     wave = clip.read()
     windows = prepare(wave, protocol, name=clip.id)
-    remarks.look(clip.id, wave, windows)
+    remarks.look(clip.id, describe(wave), windows)
     return windows
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audioretrieval.audio.types import Waveform
+if TYPE_CHECKING:
+    from pytest_audioretrieval.audio.decode import Facts
 
 #: How many clips a remark names.
 NAMED = 3
@@ -26,11 +28,8 @@ class Remarks:
         self._silent: dict[str, None] = {}
         self._loud: dict[str, None] = {}
 
-    def look(self, clip: str, wave: Waveform, windows: Sequence[npt.NDArray[np.float32]]) -> None:
+    def look(self, clip: str, facts: Facts, windows: Sequence[npt.NDArray[np.float32]]) -> None:
         """Note a decoded clip and the windows that are embedded of it."""
-        from pytest_audioretrieval.audio.decode import describe
-
-        facts = describe(wave)
         if facts.silent or not any(window.any() for window in windows):
             self._silent[clip] = None
         if facts.peak > 1:

@@ -134,6 +134,9 @@ class Store:
                 seen.add(path.name)
             except FileNotFoundError:
                 continue  # another process found it damaged first
+            except OSError as error:  # of the disk, or too many open files: it may be whole
+                seen.add(path.name)
+                warnings.warn(f"{path} cannot be read ({error.strerror}): its vectors are made anew", stacklevel=2)
             except DAMAGE as error:
                 with suppress(OSError):
                     path.unlink()

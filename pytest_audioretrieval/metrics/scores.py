@@ -24,7 +24,7 @@ NORM_TOLERANCE = 1e-3
 QUERY_BLOCK, CANDIDATE_BLOCK = 256, 1024
 #: Rows read at once while vectors are checked.
 CHECK_BLOCK = 16_384
-#: Products that are held at once while pairs are scored (8 bytes each).
+#: Products that are held at once while pairs are scored (8 bytes each): few enough for a core's cache.
 PAIR_PRODUCTS = 2**16
 UNIT_ROUNDOFF = 2.0**-53
 

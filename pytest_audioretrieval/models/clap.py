@@ -7,6 +7,7 @@ text to the audio as well (faults 46 to 48, 50, 85).
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -24,6 +25,8 @@ from pytest_audioretrieval.protocol import Protocol
 
 #: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
 UNUSED_POSITIONS = 2
+#: Buffers that some versions save and others compute (fault 72).
+COMPUTED = ("position_ids", "token_type_ids", "relative_position_index", "num_batches_tracked")
 
 
 class Clap:
@@ -143,6 +146,13 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
     lost = [*report["missing_keys"], *report["mismatched_keys"]]
     if lost:
         raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+    foreign = [key for key in report["unexpected_keys"] if not key.endswith(COMPUTED)]
+    if foreign:
+        warnings.warn(
+            f"{folder}: {len(foreign)} tensors have no place in the model of its config and are not used, "
+            f"first {min(foreign)}",
+            stacklevel=3,
+        )
     _check_parts(folder, model.config, tokenizer, extractor)
     return model.float().eval(), tokenizer, extractor
 
@@ -157,7 +167,25 @@ def _extractor(folder: Path) -> Any:
     return ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
 
 
+def _check_front(folder: Path, audio: Any, extractor: Any) -> None:
+    """Refuse log-mels that are none, or that the audio encoder has no place for."""
+    for name in ("sampling_rate", "hop_length", "fft_window_size", "nb_max_samples", "feature_size"):
+        value = getattr(extractor, name)
+        if not isinstance(value, int) or value < 1:
+            raise ModelError(f"{folder}: the preprocessor's {name} is {value!r}, expected 1 or more: save it anew")
+    frames = extractor.nb_max_samples // extractor.hop_length + 1
+    most = audio.spec_size * (audio.spec_size // audio.num_mel_bins)
+    if frames > most or extractor.feature_size != audio.num_mel_bins:
+        raise ModelError(
+            f"{folder}: the preprocessor makes {frames} frames of {extractor.feature_size} mels, the model reads "
+            f"{most} of {audio.num_mel_bins} at most: save model and processor together"
+        )
+
+
 def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:
+    _check_front(folder, config.audio_config, extractor)
+    if not isinstance(tokenizer.model_max_length, (int, float)):
+        raise ModelError(f"{folder}: the tokenizer's model_max_length is {tokenizer.model_max_length!r}: save it anew")
     fused = config.audio_config.enable_fusion
     truncation = "fusion" if fused else "rand_trunc"
     if extractor.truncation != truncation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
+from pytest_audioretrieval.pins import ADD
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pins import Pins
@@ -21,6 +23,13 @@ WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 NESTED = ["*/*"]
 
 Kind = Literal["model", "dataset"]
+_ABSENT = (
+    "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network: "
+    "download it once with a network connection"
+)
+
+#: What the disk says, not the network.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 _STATUS = {
     401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
@@ -78,6 +87,19 @@ def download(
     except Exception as error:  # of requests, httpx or xet, by the client's version
         raise _error(name, commit, kind, _why(error, offline=offline or constants.HF_HUB_OFFLINE)) from None
     return Path(folder)
+
+
+def snapshots(name: str, kind: Kind = "model") -> dict[str, Path]:
+    """Commit -> folder of what the cache has of ``name``, whole or not: others download the files that they need."""
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE) / f"{kind}s--{name.replace('/', '--')}" / "snapshots"
+    return {path.name: path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+
+
+def absent(name: str, commit: str, kind: Kind = "model") -> RetrievalError:
+    """The error of ``download`` where the cache has nothing and the network is forbidden."""
+    return _error(name, commit, kind, _ABSENT)
 
 
 def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str], kind: Kind = "model") -> None:
@@ -155,12 +177,11 @@ def _why(error: Exception, *, offline: bool) -> str:
     if status is not None and status >= 500:
         return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
     if isinstance(error, LocalEntryNotFoundError):
-        why = (
-            "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
-            if offline
-            else "the hub was not reached"
+        return _ABSENT if offline else "the hub was not reached: download it once with a network connection"
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+        return (
+            f"the local cache cannot be written: {one_line(error)}: make room there, or set HF_HOME to another folder"
         )
-        return f"{why}: download it once with a network connection"
     return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
 
 
@@ -194,5 +215,5 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
     pinned = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
         f"{spec.id}@{commit}: {pinned}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
-        f"python -m pytest_audioretrieval pins add {spec.id}@{commit}"
+        f"{ADD} {spec.id}@{commit}"
     )

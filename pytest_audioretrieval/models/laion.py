@@ -17,6 +17,7 @@ from pytest_audioretrieval.models.worker.client import Worker
 from pytest_audioretrieval.pins import project_pins, sha256_of, verify
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.settings import LAION_PYTHON
+from pytest_audioretrieval.shipped import OWN
 
 #: What ``make laion`` builds.
 DEFAULT = ".venv-laion/bin/python"
@@ -57,7 +58,7 @@ class LaionClap:
         self._special: int = told["special"]
 
     @staticmethod
-    def weights_sha256(name: str, *, allow_unpinned: bool = False) -> str:
+    def weights_sha256(name: str, *, allow_unpinned: bool = False, pins: Path = OWN) -> str:
         """Digest over the checkpoint, the tokenizer and the libraries that read them.
 
         The checkpoint is a pickle, hashed here before anything opens it.
@@ -67,7 +68,7 @@ class LaionClap:
         """
         path = _checkpoint(name)
         digest = sha256_of(path)
-        _admit(path, digest, allow_unpinned)
+        _admit(path, digest, allow_unpinned, pins)
         worker = _start()
         worker.close()
         return hashlib.sha256(json.dumps([digest, worker.hello], sort_keys=True).encode()).hexdigest()
@@ -103,8 +104,8 @@ def _checkpoint(name: str) -> Path:
     return path
 
 
-def _admit(path: Path, digest: str, allow_unpinned: bool) -> None:
-    pin = project_pins().model(f"laion_clap:{path.name}")
+def _admit(path: Path, digest: str, allow_unpinned: bool, pins: Path) -> None:
+    pin = project_pins(pins).model(f"laion_clap:{path.name}")
     if pin is not None and pin.files.get(path.name):
         verify({path.name: digest}, pin, f"laion_clap:{path.name}")
     elif not allow_unpinned:

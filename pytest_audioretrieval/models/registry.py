@@ -14,7 +14,8 @@ from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import OWN, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, Retriever
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
 #: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
 #: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
-#: without the device, states the weights, or ``""`` where it cannot. Where it has parameters ``offline`` or
-#: ``allow_unpinned`` it gets what the user said, and so does a factory with a parameter ``offline``.
+#: without the device, states the weights, or ``""`` where it cannot. Where it has parameters ``offline``,
+#: ``allow_unpinned`` or ``pins`` it gets what the user said, and so does a factory with ``offline`` or ``pins``.
 GROUP = "pytest_audioretrieval.models"
 
 #: Endings of the files that decide a vector: weights, settings, vocabulary, chat template.
@@ -46,7 +47,7 @@ def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path
         pins: a project's own PINS.json, where there is one.
     """
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, stated(spec, offline=offline, allow_unpinned=allow_unpinned))
+        return ModelIdentity(spec.id, None, stated(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins))
     known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
@@ -93,10 +94,10 @@ def deciding_paths(folder: Path) -> dict[str, Path]:
     return {p.name: p for p in paths if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
 
 
-def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool = False) -> Model:
+def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool = False, pins: Path = OWN) -> Model:
     """Load the model that ``describe`` found onto ``device``; imports torch."""
     if spec.kind in ("backend", "factory"):
-        return _model(made(spec, device=device, offline=offline), spec)
+        return _model(made(spec, device=device, offline=offline, pins=pins), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
     from pytest_audioretrieval.models.clap import Clap
@@ -122,14 +123,13 @@ def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
     return _backend(backends()[backend]), [name]
 
 
-def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> str:
+def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> str:
     """What the factory of a backend or module says its weights are: 64 hex digits, or ``""``."""
     factory, arguments = _factory(spec)
     state = getattr(factory, "weights_sha256", "")
     found = state
     if callable(state):
-        said, taken = {"offline": offline, "allow_unpinned": allow_unpinned}, inspect.signature(state).parameters
-        found = state(*arguments, **{name: value for name, value in said.items() if name in taken})
+        found = state(*arguments, **_taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins))
     elif not state:
         return ""
     if not (callable(state) and isinstance(found, str) and re.fullmatch("([0-9a-f]{64})?", found)):
@@ -138,6 +138,12 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool) -> str:
             "over all that decides its answers"
         )
     return found
+
+
+def _taken(function: Any, **said: Any) -> dict[str, Any]:
+    """What of ``said`` a function has parameters for."""
+    parameters = inspect.signature(function).parameters
+    return {name: value for name, value in said.items() if name in parameters}
 
 
 def _backend(point: metadata.EntryPoint) -> Any:
@@ -166,15 +172,14 @@ def _imported(spec: ModelSpec) -> Any:
         ) from None
 
 
-def made(spec: ModelSpec, *, device: str, offline: bool = False) -> Any:
+def made(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OWN) -> Any:
     """What the factory of a backend or module returns."""
     factory, arguments = _factory(spec)
     if not callable(factory):
         raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
     said: dict[str, Any] = {"device": device}
     try:
-        if "offline" in inspect.signature(factory).parameters:
-            said["offline"] = offline
+        said |= _taken(factory, offline=offline, pins=pins)
         inspect.signature(factory).bind(*arguments, **said)
     except TypeError as error:
         raise ModelError(

@@ -12,6 +12,8 @@ from pytest_audioretrieval.errors import ModelError
 #: Settings in which a repository can name classes of its own code.
 SETTINGS = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
 INDEX = ".index.json"
+#: Where peft is installed, transformers reads it and may load the weights that it names instead of the folder's.
+ADAPTER = "adapter_config.json"
 
 
 def refuse_unsafe(folder: Path, files: Iterable[str], name: str) -> None:
@@ -31,6 +33,11 @@ def refuse_unsafe(folder: Path, files: Iterable[str], name: str) -> None:
                 f"{name}: {file} asks for code of its repository (auto_map), which is never run: name a checkpoint "
                 "whose classes transformers has, or write a factory of your own (module:factory)"
             )
+        if file == ADAPTER:
+            raise ModelError(
+                f"{name}: {file} names weights elsewhere, which nobody has hashed: merge the adapter into its model "
+                "(merge_and_unload) and save that"
+            )
         if file.endswith(INDEX):
             weights = _object(folder / file).get("weight_map", {})
             named = set(map(str, weights.values())) if isinstance(weights, dict) else set()
@@ -45,6 +52,6 @@ def _object(path: Path) -> dict[str, Any]:
     """A JSON object; what is none is for the library that reads it to say."""
     try:
         found = json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

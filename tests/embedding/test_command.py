@@ -55,7 +55,7 @@ def unused(folder: Path, days: float) -> None:
 def test_info(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unused(spaces(cache)["other audio"], 0)
     code, output = ran(capsys, "info", "--cache", cache)
-    heading, *rows, total = output.splitlines()
+    heading, _, *rows, total = output.splitlines()
     assert code == 0
     assert re.split(r"  +", heading) == [
         "model",
@@ -83,7 +83,7 @@ def test_vectors_stored_by_who_says_nothing_of_them_are_listed_too(
 ) -> None:
     Store(place(tmp_path, "cpu")).put("pairs-1", ["a"], np.ones((1, 1), dtype=np.float32))
     _, output = ran(capsys, "info", "--cache", tmp_path)
-    assert re.split(r"  +", output.splitlines()[1])[:6] == ["?", "?", "?", "pairs", f"{os.uname().machine}-cpu", "1"]
+    assert re.split(r"  +", output.splitlines()[2])[:6] == ["?", "?", "?", "pairs", f"{os.uname().machine}-cpu", "1"]
     assert list(inventory.prune(tmp_path)) == []
 
 
@@ -191,6 +191,21 @@ def test_what_cannot_be_done_is_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert re.search(said, lines[0])
+
+
+def test_prune_of_what_cannot_be_removed_is_one_line(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", read_only)
+    monkeypatch.setattr("shutil.rmtree", read_only)
+    assert main(["store", "prune", "--cache", str(cache)]) == 0  # there is nothing to remove
+    assert main(["store", "prune", "--cache", str(cache), "--older-than", "0"]) != 0
+    output, said = capsys.readouterr()
+    assert output == "0.0 MB removed\n"
+    assert re.fullmatch(r".*: \S+ cannot be removed \(Read-only file system\): see who owns it\n", said)
 
 
 def test_a_broken_description_is_none(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

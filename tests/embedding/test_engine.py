@@ -6,9 +6,11 @@ import os
 import random
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,6 +20,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.randomness import seeded
@@ -191,6 +194,8 @@ class Broken(Fake):
         (np.full((1, 2), np.inf, dtype=np.float32), "values that are not finite"),
         (np.full((1, 4), 0.5001, dtype=np.float32), "norm 1.000200 to 1.000200, expected 1"),
         (np.zeros((1, 4), dtype=np.float32), "norm 0.000000"),
+        ([[1.0, 0.0]], "model returned a builtins.list, expected a numpy array float32 [n, D]"),
+        (None, "model returned a builtins.NoneType, expected a numpy array"),
         (ModelError("input 0 is odd"), "input 0 is odd"),
         (AudioError("window 0 is odd"), "window 0 is odd"),
     ],
@@ -206,6 +211,36 @@ def test_what_is_no_unit_vector_is_an_error_that_names_the_input(answer: Any, ex
         assert expected in str(caught.value)
         assert "\n" not in str(caught.value)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_vectors_of_two_lengths_are_one_line(tmp_path: Path) -> None:
+    class Growing(Fake):
+        def embed_audio(self, windows: Any, protocol: Protocol) -> Vectors:
+            made = super().embed_audio(windows, protocol)
+            return made if len(self.audio) < 3 else np.pad(made, ((0, 0), (0, 1)))
+
+    with pytest.raises(ModelError, match=r"^embedding clips: model returned \(9,\) a row, before \(8,\)$"):
+        embed(clips(5), Growing(), Store(tmp_path))
+    np.testing.assert_array_equal(embed(clips(5), Fake(), Store(tmp_path)), expected(clips(5)))
+
+
+def test_of_a_long_clip_a_batch_holds_its_window_only() -> None:
+    alive: list[weakref.ref[Any]] = []
+
+    def long(number: int) -> Waveform:
+        samples = np.full((48_000, 1), number / 64, np.float32)
+        alive.append(weakref.ref(samples))
+        return Waveform(samples, 48_000)
+
+    class Looking(Fake):
+        def embed_audio(self, windows: Any, protocol: Protocol) -> Vectors:
+            assert all(window.base is None and len(window) == 480 for window in windows)
+            assert sum(one() is not None for one in alive) <= 2, "those that are decoded ahead"
+            return super().embed_audio(windows, protocol)
+
+    items = [Clip(f"c{n}", f"{n:064}", partial(long, n + 1)) for n in range(12)]
+    assert embed(items, Looking(), Store(None), replace(SHORT, audio_batch=4, seconds=0.01)).shape == (12, 8)
+    assert len(alive) == 12
 
 
 def test_a_long_batch_is_named_in_one_line() -> None:

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.audio.decode import describe
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.embedding.remarks import Remarks
@@ -16,7 +17,7 @@ from pytest_audioretrieval.protocol import Protocol
 def heard(*waves: Waveform) -> Remarks:
     remarks = Remarks()
     for position, wave in enumerate(waves):
-        remarks.look(f"c{position}", wave, prepare(wave, Protocol()))
+        remarks.look(f"c{position}", describe(wave), prepare(wave, Protocol()))
     return remarks
 
 
@@ -27,7 +28,7 @@ def wave(*channels: float) -> Waveform:
 def test_a_clip_that_is_decoded_again_is_named_once() -> None:
     remarks, silence = Remarks(), wave(0.0)
     for name in ("a", "b", "a"):
-        remarks.look(name, silence, prepare(silence, Protocol()))
+        remarks.look(name, describe(silence), prepare(silence, Protocol()))
     with pytest.warns(UserWarning, match=r"^2 clips \(a, b\) are silent"):
         remarks.say()
 

@@ -95,6 +95,26 @@ def test_a_damaged_shard_is_dropped_with_one_warning(damage: object, tmp_path: P
     assert list(store.get("audio-1")) == ["c"]
 
 
+def test_what_cannot_be_read_is_left_and_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many open files, a disk's error, a right that lacks: the shard itself may be whole."""
+    store, seen = Store(tmp_path), set[str]()
+    store.put("audio-1", ["a", "b"], ROWS)
+    (tmp_path / "audio-1" / "folder.npz").mkdir()
+
+    def many(path: Path) -> bytes:
+        raise OSError(24, "Too many open files", str(path))
+
+    with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        patch.setattr(Path, "read_bytes", many)
+        warnings.simplefilter("always")
+        assert store.get("audio-1", seen) == store.get("audio-1", seen) == {}
+    assert [str(one.message).partition(" cannot ")[2] for one in caught] == [
+        "be read (Too many open files): its vectors are made anew"
+    ] * 2
+    with pytest.warns(UserWarning, match=r"folder\.npz cannot be read \(Is a directory\)"):
+        assert list(store.get("audio-1")) == ["a", "b"]
+
+
 def _pickled() -> bytes:
     stream = io.BytesIO()
     np.savez(stream, keys=np.array(["a", None], dtype=object), vectors=ROWS)

@@ -12,14 +12,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Thread
 from typing import NamedTuple
 from urllib.parse import unquote
 
+import pytest
+
 #: Of a client that asks again and again until somebody gives up.
 ALWAYS = 1_000_000
 LARGE = (".safetensors", ".bin", ".parquet")
+#: Of a path that a commit lacks, and not of the commit.
+MISSING = {"X-Error-Code": "EntryNotFound"}
 
 #: Runs a module's ``main`` without the client's waits: it would sleep for half a minute before it gives up.
 IMPATIENT = """
@@ -80,9 +84,17 @@ class HubStub:
         """From now on answer ``times`` requests with ``status``."""
         self.refusal = Refusal(status, {name.replace("_", "-"): value for name, value in headers.items()}, times)
 
-    def tree(self) -> list[dict[str, object]]:
+    def tree(self, below: str = "", *, deep: bool = False) -> list[dict[str, object]]:
+        """The listing of a folder, with folders below it; ``deep``: and with all that lies in those."""
         entries: list[dict[str, object]] = []
-        for path, sent in self.files.items():
+        inside = {path: sent for path, sent in self.files.items() if path.startswith(below)}
+        folders = {parent.as_posix() for path in inside for parent in PurePosixPath(path).parents if parent.name}
+        for folder in sorted(folders):
+            if folder.startswith(below) and (deep or "/" not in folder.removeprefix(below)):
+                entries.append({"type": "directory", "path": folder, "oid": git_blob(folder.encode()), "size": 0})
+        for path, sent in inside.items():
+            if not deep and "/" in path.removeprefix(below):
+                continue
             content = self.announced.get(path, sent)
             entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_blob(content)}
             if path.endswith(LARGE):
@@ -112,18 +124,22 @@ class _Handler(BaseHTTPRequestHandler):
         hub.asked.append(path)
         listing = f"/api/{hub.kind}/{hub.repository}"
         own = f"{'' if hub.kind == 'models' else '/' + hub.kind}/{hub.repository}"
-        files = f"{own}/resolve/{hub.commit}/"
+        files, tree = f"{own}/resolve/{hub.commit}/", f"{listing}/tree/{hub.commit}"
         if hub.refusal is not None and hub.refusal.times > 0:
             hub.refusal = hub.refusal._replace(times=hub.refusal.times - 1)
             self._send(b"{}", body, status=hub.refusal.status, **hub.refusal.headers)
-        elif path == f"{listing}/tree/{hub.commit}":
-            self._send(json.dumps(hub.tree()).encode(), body, kind="application/json")
+        elif path == tree or path.startswith(f"{tree}/"):
+            below = path.removeprefix(tree).removeprefix("/")
+            entries = hub.tree(f"{below}/" if below else "", deep="recursive=true" in self.path.lower())
+            self._send(json.dumps(entries).encode(), body, kind="application/json")
         elif path == f"{listing}/revision/{hub.commit}":
             siblings = [{"rfilename": name} for name in hub.files]
             content = {"id": hub.repository, "sha": hub.commit, "siblings": siblings}
             self._send(json.dumps(content).encode(), body, kind="application/json")
         elif path.startswith(files) and path.removeprefix(files) in hub.files:
             self._file(path.removeprefix(files), body)
+        elif path.startswith(files):
+            self._send(b"{}", body, status=404, **MISSING)
         else:
             code = "RevisionNotFound" if path.startswith((listing + "/", f"{own}/")) else "RepoNotFound"
             self._send(b"{}", body, status=404, **{"X-Error-Code": code})
@@ -221,3 +237,19 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in done.stderr.splitlines() if not line.startswith("WAITED")]
     assert len(lines) == 1, done.stdout + done.stderr
     return lines[0].removeprefix("python -m pytest_audioretrieval: ")
+
+
+def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
+    """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
+    from huggingface_hub import constants
+
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        patch.delenv(name, raising=False)
+        patch.delenv(name.lower(), raising=False)
+    patch.setattr(constants, "ENDPOINT", hub.url)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr("time.sleep", lambda _: None)

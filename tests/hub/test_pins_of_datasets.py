@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client in a process of its own against a hub on loopback."""
+"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client against a hub on loopback."""
 
 from __future__ import annotations
 
@@ -85,13 +85,17 @@ def test_the_files_that_are_read_are_pinned_and_a_second_time_changes_nothing(pl
     assert listed.split() == ["tiny/tones", COMMIT, "2", "of", "2", "hashed"]
 
 
-def test_other_files_by_their_pattern(place: Place, stub: HubStub) -> None:
+@pytest.mark.parametrize("meant", [None, OTHER], ids=["the commit that is meant", "another commit"])
+def test_other_files_by_their_pattern(meant: str | None, place: Place, stub: HubStub) -> None:
     """They join what is pinned of the commit already."""
+    own(place, tiny__tones=Pin(meant))
     assert place.command("pins", "add", DATASET).returncode == 0
     done = place.command("pins", "add", DATASET, "--files", "data/train-*.parquet")
     assert done.returncode == 0, done.stderr
-    assert pinned(place)["files"] == hashes(stub, FIRST, SECOND, "data/train-00000-of-00001.parquet")
-    assert place.command("pins", "verify", "tiny/tones").stdout.splitlines()[-1] == "3 ok"
+    found = pinned(place)["other_revisions"][COMMIT] if meant else pinned(place)
+    assert found["files"] == hashes(stub, FIRST, SECOND, "data/train-00000-of-00001.parquet")
+    last = place.command("pins", "verify", "tiny/tones").stdout.splitlines()[-1]
+    assert last == ("3 ok, 1 not here" if meant else "3 ok")
 
 
 def test_of_a_named_set_all_its_subsets(place: Place) -> None:
@@ -194,6 +198,6 @@ files = "sounds/*.parquet"\naudio = "audio"\nclip = "file"\ncaptions = ["text"]\
     assert (well.returncode, well.stdout.splitlines()[-1]) == (0, "nothing is missing"), well.stdout
     # The pins of the rootdir hold wherever below it pytest is started.
     place.folder = tmp_path / "below"
-    judged = place.pytest("--rootdir", "..", "-c", "../pytest.ini", *ask[:3], "../mine", *ask[4:],
-                          "--retrieval-baselines", "../baselines", "--retrieval-offline")  # fmt: skip
+    below = [{"mine": "../mine"}.get(argument, argument) for argument in ask]
+    judged = place.pytest("--rootdir", "..", "-c", "../pytest.ini", *below, "--retrieval-offline")
     assert "10 passed" in judged.stdout, judged.stdout

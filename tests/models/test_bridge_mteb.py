@@ -6,6 +6,7 @@ Runs against mteb itself where it is installed, else against a stand-in with the
 from __future__ import annotations
 
 import hashlib
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
@@ -200,6 +201,31 @@ def test_what_a_wrapper_raises_is_one_line_and_mteb_is_left_as_it_was(register: 
     assert AudioCollator.__dict__["resample_audio"] is before
 
 
+def test_offline_a_wrapper_that_connects_is_stopped_when_it_loads_and_when_it_embeds(register: Register) -> None:
+    class Early(Ear):
+        def __init__(self, *said: Any, **more: Any) -> None:
+            socket.create_connection(("127.0.0.1", 9))
+
+    class Late(Ear):
+        def encode(self, inputs: Any, **asked: Any) -> Any:
+            socket.create_connection(("127.0.0.1", 9))
+
+    expected = (
+        r"^mteb:tests/ear: mteb's wrapper failed: OSError: no network is reached here, asked for '127.0.0.1': "
+        "--retrieval-offline forbids the network: download what is missing once with a network connection$"
+    )
+    register(base=Early)
+    with pytest.raises(ModelError, match=expected):
+        load(NAME, device="cpu", offline=True)
+    register(base=Late)
+    model = load(NAME, device="cpu", offline=True)
+    for embed in (lambda: model.embed_text(["rain"], Protocol()), lambda: model.embed_audio([tone(440)], Protocol())):
+        with pytest.raises(ModelError, match=expected):
+            embed()
+    with pytest.raises(ModelError, match=r"^mteb:tests/ear: mteb's wrapper failed: ConnectionRefusedError: [^:]*$"):
+        load(NAME, device="cpu").embed_text(["rain"], Protocol())
+
+
 def test_models_that_are_not_there_or_do_not_hear(register: Register) -> None:
     register("tests/reader", modalities=["text"])
     with pytest.raises(SpecError, match=r"^mteb:tests/nobody: Model 'tests/nobody' not found in MTEB registry\."):
@@ -235,7 +261,9 @@ def test_weights_are_those_in_the_hubs_cache(
     register()
     monkeypatch.setattr(metadata, "version", lambda name: "9.9")
     assert weights_sha256(NAME) == ""
-    with pytest.raises(ModelError, match=f"tests/ear@{COMMIT} is not in the local cache and --retrieval-offline"):
+    with pytest.raises(
+        ModelError, match=f"^mteb:tests/ear: tests/ear@{COMMIT}: it is not, or not whole, in the local cache and"
+    ):
         weights_sha256(NAME, offline=True)
     folder = snapshot(tmp_path, config_json=b"{}")
     assert weights_sha256(NAME, offline=True) == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ import pytest
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
+from pytest_audioretrieval.models.bridges import sentence_transformers as bridge
 from pytest_audioretrieval.models.bridges.sentence_transformers import load, weights_sha256
 from pytest_audioretrieval.models.hub import NESTED
-from pytest_audioretrieval.pins import Pins
+from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.spec import parse
 from tests.models.registered import backend
 
 TEXTS = ["a dog barks", "rain", "wind and rain on a roof", "a dog"]
@@ -97,6 +101,41 @@ def test_hub_ids_are_pinned_like_those_of_others(monkeypatch: pytest.MonkeyPatch
         "tests/nobody", "c" * 40, True, True,
     )  # fmt: skip
     assert asked["ignore"] != NESTED, "settings of pooling lie in folders"
+
+
+@library
+def test_it_is_loaded_from_its_folder_and_nowhere_else(
+    tiny_clap_unfused: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the library would fetch besides was not hashed."""
+    import sentence_transformers
+
+    def connecting(*said: Any, **more: Any) -> None:
+        socket.create_connection(("127.0.0.1", 9))
+
+    monkeypatch.setattr(sentence_transformers, "SentenceTransformer", connecting)
+    with pytest.raises(ModelError, match=r"is not loadable: no network is reached here, asked for"):
+        load(str(tiny_clap_unfused), device="cpu")
+
+
+def test_files_of_a_hub_are_held_to_the_pins_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever below its folder pytest was started."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.setattr(registry, "backends", lambda: {"st": backend("st")})
+    monkeypatch.setattr(bridge, "fetch", lambda *_, **__: (tmp_path, "c" * 40))
+    monkeypatch.setattr(bridge, "_version", lambda name: "5.0")
+
+    def found(digest: str) -> str:
+        pin = Pin("c" * 40, {"model.safetensors": digest})
+        (tmp_path / "PINS.json").write_text(Pins({"tests/nobody": pin}, {}).text())
+        spec, pins = parse("st:tests/nobody"), tmp_path / "PINS.json"
+        return registry.describe(spec, offline=True, allow_unpinned=False, pins=pins).weights_sha256
+
+    with pytest.raises(PinError, match=r"^tests/nobody: sha256 of model.safetensors is .*, PINS.json expects 000"):
+        found("0" * 64)
+    assert len(found(hashlib.sha256(b"weights").hexdigest())) == 64
 
 
 def test_what_is_no_model_of_it(tmp_path: Path) -> None:

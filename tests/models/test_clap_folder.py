@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, logging
 
 from pytest_audioretrieval.errors import ModelError
@@ -76,6 +77,20 @@ def _add_tokens(folder: Path) -> None:
             _edit(FRONT, lambda c: c.get("feature_extractor", c).update(truncation="rand_trunc")),
             "truncation is 'rand_trunc', a model with enable_fusion=True was trained with 'fusion'",
         ),
+        (
+            _edit(FRONT, lambda c: c.get("feature_extractor", c).update(hop_length=-5)),
+            "hop_length is -5, expected 1 or",
+        ),
+        (_edit(FRONT, lambda c: c.get("feature_extractor", c).update(feature_size=0)), "feature_size is 0, expected 1"),
+        (
+            _edit(FRONT, lambda c: c.get("feature_extractor", c).update(hop_length=100)),
+            "the preprocessor makes 4801 frames of 64 mels, the model reads 1024 of 64 at most",
+        ),
+        (
+            _edit(FRONT, lambda c: c.get("feature_extractor", c).update(max_length_s=10**6)),
+            "the preprocessor makes 100000001 frames of 64 mels",
+        ),
+        (_edit("tokenizer_config.json", lambda c: c.update(model_max_length="512")), "model_max_length is '512'"),
         (_add_tokens, "the tokenizer has 101 tokens, the model 100"),
     ],
 )
@@ -91,6 +106,15 @@ def test_a_damaged_folder_is_one_line(
     assert expected in text
     assert "\n" not in text
     assert capfd.readouterr() == ("", "")
+
+
+def test_tensors_that_the_config_has_no_place_for_are_said(copy: Path) -> None:
+    """A config of fewer layers than the weights have would be another model, and nobody would know."""
+    tensors, of = load_file(copy / "model.safetensors"), "text_model.encoder.layer."
+    tensors |= {name.replace(f"{of}0.", f"{of}1."): tensors[name].clone() for name in tensors if f"{of}0." in name}
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.warns(UserWarning, match=r"16 tensors have no place in the model of its config"):
+        Clap(copy, device="cpu")
 
 
 def test_code_in_a_folder_is_neither_run_nor_asked_about(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from pytest_audioretrieval.models.bridges import qwen2_audio
 from pytest_audioretrieval.pins import Pin, Pins
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
-from tests.hub.stub import ALWAYS, HubStub
+from tests.hub.stub import ALWAYS, HubStub, point_client
 from tests.tiny_qwen2_audio import build_tiny_qwen2_audio
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
@@ -38,17 +40,7 @@ def stub(tiny_clap: Path) -> Iterator[HubStub]:
 @pytest.fixture(autouse=True)
 def client(stub: HubStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real client, pointed at the stub, with an empty cache and without anybody's token."""
-    from huggingface_hub import constants
-
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.setattr(constants, "ENDPOINT", stub.url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", stub.url + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    point_client(stub, tmp_path / "hub", monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +171,18 @@ def test_an_unpinned_commit_is_served_when_allowed(stub: HubStub) -> None:
     # The pinned commit's hashes say nothing of another commit, and allowing it never waives them for the pinned one.
     stub.commit = COMMIT
     assert "sha256 of config.json" in error_of(f"owner/tiny@{COMMIT}", allow_unpinned=True)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_cache_that_cannot_be_written(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", full)
+    assert error_of("owner/tiny") == (
+        f"owner/tiny@{COMMIT}: the local cache cannot be written: [Errno {code}] {os.strerror(code)}: make room there, "
+        "or set HF_HOME to another folder"
+    )
 
 
 def test_an_audio_llm_comes_with_its_chat_template(stub: HubStub, tmp_path: Path) -> None:

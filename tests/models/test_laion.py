@@ -77,7 +77,7 @@ def identity(path: Path, *, allow_unpinned: bool) -> str:
 
 def pinned(monkeypatch: pytest.MonkeyPatch, files: dict[str, str | None]) -> None:
     pins = Pins(models={"laion_clap:some-best.pt": Pin(None, files)}, datasets={})
-    monkeypatch.setattr(laion, "project_pins", lambda: pins)
+    monkeypatch.setattr(laion, "project_pins", lambda own: pins)
 
 
 @pytest.mark.usefixtures("registered", "worker")

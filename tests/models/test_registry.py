@@ -14,11 +14,15 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pytest_audioretrieval.api import load_retriever
+from pytest_audioretrieval.embedding.embedder import Embedder, Means
+from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.models.types import ModelIdentity, is_pair_scorer
 from pytest_audioretrieval.pins import Pin, Pins
+from pytest_audioretrieval.progress import Tracker
+from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import ModelSpec, parse
 
 
@@ -165,6 +169,21 @@ def test_weights_that_are_stated_are_known_without_loading(module: ModuleType, m
     assert identity(parse("good:2023")).weights_sha256 == "2023" * 16
 
 
+def test_a_factory_that_takes_offline_gets_what_the_user_said(module: ModuleType) -> None:
+    told: list[bool] = []
+
+    def make(device: str, offline: bool) -> object:
+        told.append(offline)
+        return complete()
+
+    module.make = make  # type: ignore[attr-defined]
+    spec = parse("retrievers_of_a_user:make")
+    for offline in (True, False):
+        registry.load(spec, identity(spec), device="cpu", offline=offline)
+        load_retriever("retrievers_of_a_user:make", device="cpu", offline=offline)
+    assert told == [True, True, False, False]
+
+
 def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None:
     scorer = SimpleNamespace(score=None, prefer=None, device="cpu")
     both = SimpleNamespace(**vars(complete()), score=None, prefer=None)
@@ -191,6 +210,24 @@ def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made("good:2023") == complete("2023")
     with pytest.raises(ModelError, match=r"backend 'bad' \(no_such_module_at_all:make\) cannot be imported: No module"):
         made("bad:2023")
+
+
+def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType, tmp_path: Path) -> None:
+    told: list[Path] = []
+
+    def make(*, device: str, pins: Path) -> object:
+        told.append(pins)
+        return complete()
+
+    def weights_sha256(*, pins: Path) -> str:
+        told.append(pins)
+        return "b" * 64
+
+    make.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
+    module.make = make  # type: ignore[attr-defined]
+    means = Means(Protocol(), Store(None), Tracker(), pins=tmp_path / "PINS.json")
+    assert Embedder(parse("retrievers_of_a_user:make"), means).model == complete()
+    assert told == [means.pins] * 2
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,17 @@ def test_an_index_names_hashed_weights_only(named: str, tmp_path: Path) -> None:
     refuse_unsafe(made, deciding_paths(made), "o/m")
 
 
+def test_an_adapter_is_refused(tmp_path: Path) -> None:
+    """transformers 4 loads the base model that it names, from wherever that is, where peft is installed."""
+    made = folder(tmp_path, adapter_config__json={"base_model_name_or_path": "/elsewhere"})
+    with pytest.raises(ModelError, match=r"^o/m: adapter_config\.json names weights elsewhere, which nobody"):
+        refuse_unsafe(made, deciding_paths(made), "o/m")
+
+
 def test_what_is_no_settings_file_is_left_to_who_reads_it(tmp_path: Path) -> None:
     made = folder(tmp_path, config__json="{", tokenizer_config__json=["auto_map"], other__json={"auto_map": 1})
     (made / "model.safetensors.index.json").write_text('{"weight_map": []}')
+    (made / "processor_config.json").write_text("[" * 100_000)
+    refuse_unsafe(made, deciding_paths(made), "o/m")
+    (made / "config.json").write_text("[" * 100_000)
     refuse_unsafe(made, deciding_paths(made), "o/m")

@@ -8,16 +8,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.testing import builtin
 from pytest_audioretrieval.testing.catalogue import Property, expect_between, expect_close, shown
 from pytest_audioretrieval.testing.implementation import FUNCTIONS, load
 from pytest_audioretrieval.testing.properties import CATALOGUE
+from pytest_audioretrieval.testing.strategies import LARGE
 from tests.testing.plain import Plain, rows
 
 NAMED = {stated.name: stated for stated in CATALOGUE}
 PLAIN = Plain()
+
+
+def refuses(implementation, scores, k):
+    raise AssertionError("breaks")
 
 
 def changed(function, work):
@@ -279,6 +285,15 @@ class TestCounterexample:
         assert re.fullmatch(r"    scores    \[\[-?\d, -?\d, -?\d\]\]", scores)
         assert re.fullmatch(r"    relevant  \[\[\d, \d\]\]", relevant)
         assert k == "    k         1"
+
+    @pytest.mark.parametrize(("smaller", "found"), [(3, 3), (LARGE - 1, LARGE - 1), (LARGE, LARGE + 1)])
+    def test_it_is_a_small_pool_where_one_breaks(self, smaller: int, found: int) -> None:
+        """Hypothesis takes the large pool for the simpler one here."""
+        cases = st.sampled_from([LARGE + 1, smaller]).map(lambda size: {"scores": np.zeros((1, size)), "k": 1})
+        stated = Property("breaks-always", "made up", (), cases, refuses)
+        counterexample = stated.counterexample(None)
+        assert counterexample is not None
+        assert counterexample.case["scores"].shape == (1, found)
 
     def test_it_is_the_same_in_every_run(self) -> None:
         stated = NAMED["ranks-are-1-to-n-each-once"]

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import tarfile
+import weakref
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -116,15 +117,13 @@ class _Unpacked:
     def __init__(self, path: Path) -> None:
         raw: Any = tarfile.open(path).fileobj  # noqa: SIM115
         self._bytes = io.BufferedReader(raw, _HELD)
+        weakref.finalize(self, self._bytes.close)
         self._lock = Lock()
 
     def read(self, start: int, size: int) -> bytes:
         with self._lock:
             self._bytes.seek(start)
             return self._bytes.read(size)
-
-    def __del__(self) -> None:
-        self._bytes.close()
 
 
 @lru_cache(maxsize=1)

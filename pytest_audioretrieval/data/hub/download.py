@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,8 +14,9 @@ import msgspec
 
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
-from pytest_audioretrieval.models.hub import download
-from pytest_audioretrieval.pins import DATASETS, OWN, Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.models.hub import absent, download, snapshots
+from pytest_audioretrieval.pins import ADD, DATASETS, Pin, leaves_folder, project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 
@@ -56,22 +58,46 @@ def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: boo
 def _adding(hub: str, commit: str, subsets: Subsets) -> str:
     """The command that pins a repository."""
     files = "" if subsets == subsets_of(hub) else f" --files {shlex.quote(subsets[0][0])}"
-    return f"python -m pytest_audioretrieval pins add {DATASETS}{hub}@{commit}{files}"
+    return f"{ADD} {DATASETS}{hub}@{commit}{files}"
 
 
 def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[Part]]:
     """The files of each subset, downloaded where they are not cached, each with the hash that ``pin`` has for it.
 
     Raises:
-        DataError: the hub, or with ``offline`` the cache, does not have them all.
+        DataError: the hub, or with ``offline`` the cache, does not have them all; a pattern leaves the repository.
         PinError: a file is not the pinned one.
     """
     what, commit = f"dataset {hub}@{pin.revision}", pin.revision or ""
     patterns = [pattern for subset in subsets for pattern in subset]
+    outside = next((pattern for pattern in patterns if leaves_folder(pattern)), None)
+    if outside is not None:
+        raise DataError(f"{what}: files {outside!r}: expected a pattern of paths inside the repository")
     folder = download(hub, commit, offline=offline, wanted=patterns, ignore=(), kind="dataset")
     found = [_parts(folder, subset, what, offline=offline) for subset in subsets]
     _verify([part for parts in found for part in parts], pin, patterns, what)
     return found
+
+
+def cached(hub: str, commit: str) -> Path:
+    """The folder of all that the hub's cache has of a commit, for a library that knows which files it needs.
+
+    Raises:
+        DataError: nothing, or not all of its numbered parquet files.
+    """
+    folder = snapshots(hub, "dataset").get(commit)
+    if folder is None:
+        raise absent(hub, commit, "dataset")
+    shards = Counter[tuple[Path, str]]()
+    for path in folder.rglob("*.parquet"):
+        shard = _SHARD.search(path.name)
+        if shard:
+            shards[path.parent / path.name[: shard.start()], shard[1]] += 1
+    for (name, total), found in shards.items():
+        if found != int(total):
+            what = f"{found} of the {int(total)} files {name.relative_to(folder).as_posix()}-*.parquet are"
+            raise _absent(f"dataset {hub}@{commit}", what, True)
+    return folder
 
 
 def _absent(what: str, found: str, offline: bool) -> DataError:
@@ -82,12 +108,17 @@ def _absent(what: str, found: str, offline: bool) -> DataError:
 def _parts(folder: Path, patterns: Sequence[str], what: str, *, offline: bool) -> list[Part]:
     """The files of one subset; the name of each says how many there are."""
     for pattern in patterns:
-        paths = sorted(folder.glob(pattern))
+        paths = sorted(path for path in folder.glob(pattern) if path.is_file())
         if not paths:
             continue
-        shard = _SHARD.search(paths[0].name)
-        if shard and len(paths) != int(shard[1]):
-            raise _absent(what, f"{len(paths)} of the {int(shard[1])} files {pattern} are", offline)
+        # A pattern may match several splits, each of so many files as their names say.
+        shards = ((path, shard) for path in paths if (shard := _SHARD.search(path.name)))
+        splits = Counter((path.with_name(path.name[: shard.start()]), int(shard[1])) for path, shard in shards)
+        for (split, count), here in splits.items():
+            if here != count:
+                raise _absent(
+                    what, f"{here} of the {count} files {split.relative_to(folder).as_posix()}-* are", offline
+                )
         return [Part(path.relative_to(folder).as_posix(), path) for path in paths]
     if offline:
         raise _absent(what, f"no file {patterns[-1]} is", offline)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from pytest_audioretrieval.data.hub.download import Part
@@ -18,6 +19,8 @@ from pytest_audioretrieval.errors import DataError, one_line
 
 #: Rows that are held at once while a file is hashed.
 _BATCH = 32
+#: Two threads that want the next row group at once read it once, and never hold two.
+_READING = Lock()
 
 
 def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterator[Row]:
@@ -95,7 +98,8 @@ def _sound(cell: Any, path: Path, column: str, group: int, row: int, where: str)
 
 
 def _content(path: Path, column: str, group: int, row: int) -> bytes:
-    content: bytes = _sounds(path, group, column)[row]["bytes"].as_py()
+    with _READING:
+        content: bytes = _sounds(path, group, column)[row]["bytes"].as_py()
     return content
 
 

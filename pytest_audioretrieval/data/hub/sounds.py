@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audioretrieval.errors import AudioError
+from pytest_audioretrieval.errors import AudioError, one_line
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
@@ -23,11 +23,17 @@ class Sound(NamedTuple):
         """Decode it; ``name`` is how errors call the clip.
 
         Raises:
-            AudioError: it cannot be decoded, or its bytes are no longer those that were hashed.
+            AudioError: it cannot be decoded, or its bytes are no longer there, or no longer those that were hashed.
         """
         from pytest_audioretrieval.audio.decode import decode
 
-        content, called = self.content(), f"{name} ({self.where})"
+        called = f"{name} ({self.where})"
+        try:
+            content = self.content()
+        except Exception as error:  # of tarfile, zlib or pyarrow, by what became of the file
+            raise AudioError(
+                f"clip {called!r}: its file can no longer be read ({one_line(error)}): run again"
+            ) from None
         if hashlib.sha256(content).hexdigest() != self.digest:
             raise AudioError(f"clip {called!r}: its bytes changed since the dataset was loaded: run again")
         return decode(content, name=called)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
-from pytest_audioretrieval.models.bridges.files import PICKLES, digest, has
+from pytest_audioretrieval.models.bridges.files import digest, has
+from pytest_audioretrieval.models.hub import absent, snapshots
+from pytest_audioretrieval.pins import PICKLES
+from pytest_audioretrieval.spec import COMMIT
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Retriever
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def load(name: str, *, device: str, offline: bool = False) -> Retriever:
@@ -36,17 +35,14 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
         PinError: mteb names no commit. ModelError: not in the cache, and offline.
     """
     meta = _meta(name)
-    if not _COMMIT.fullmatch(meta.revision or "") and not allow_unpinned:
+    if not COMMIT.fullmatch(meta.revision or "") and not allow_unpinned:
         raise PinError(
             f"mteb:{name}: mteb {metadata.version('mteb')} pins revision {meta.revision!r}, expected a commit: "
             "pass --retrieval-allow-unpinned to judge what it loads all the same"
         )
-    folder = _cached(meta)
+    folder = snapshots(meta.name).get(meta.revision)
     if folder is None and offline:
-        raise ModelError(
-            f"mteb:{name}: {meta.name}@{meta.revision} is not in the local cache and --retrieval-offline forbids "
-            "the network: download it once with a network connection"
-        )
+        raise ModelError(f"mteb:{name}: {absent(meta.name, meta.revision)}")
     # Of an adapter the model below it lies elsewhere, at a revision that the wrapper does not tell.
     if folder is None or not has(folder, ".safetensors", *PICKLES) or (folder / "adapter_config.json").is_file():
         return ""
@@ -69,14 +65,3 @@ def _meta(name: str) -> Any:
         what = ", ".join(meta.modalities) if meta.loader else "nothing that mteb can load"
         raise SpecError(f"mteb:{name} reads {what}: expected audio and text")
     return meta
-
-
-def _cached(meta: Any) -> Path | None:
-    """Where the hub's client keeps the files of this revision, nothing downloaded."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(meta.name, revision=meta.revision, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
-        return None

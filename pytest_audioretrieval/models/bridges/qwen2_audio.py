@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.models.registry import describe
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import parse
 
 if TYPE_CHECKING:
@@ -24,23 +26,23 @@ LABELS = (("A", " A"), ("B", " B"))
 LONGEST_CAPTION = 256
 
 
-def load(name: str, *, device: str) -> Qwen2Audio:
+def load(name: str, *, device: str, pins: Path = OWN) -> Qwen2Audio:
     """The model ``name``: a hub id, with or without ``@COMMIT``, or a folder.
 
     Raises:
         SpecError, PinError, ModelError: no such model, not pinned, or not loadable.
     """
     # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
-    folder = _described(name, offline=True, allow_unpinned=True).folder
+    folder = _described(name, offline=True, allow_unpinned=True, pins=pins).folder
     from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
 
     assert folder is not None
     return Qwen2Audio(f"qwen2-audio:{name}", folder, device=device)
 
 
-def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False, pins: Path = OWN) -> str:
     """Digest over the model's files and what it is asked; downloads what is missing."""
-    files = _described(name, offline=offline, allow_unpinned=allow_unpinned).weights_sha256
+    files = _described(name, offline=offline, allow_unpinned=allow_unpinned, pins=pins).weights_sha256
     asked = repr((MATCHES, LIKELIER, DESCRIBE, YES_NO, LABELS, LONGEST_CAPTION))
     return hashlib.sha256(f"{files}\n{asked}".encode()).hexdigest()
 
@@ -48,8 +50,8 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
 load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 
 
-def _described(name: str, *, offline: bool, allow_unpinned: bool) -> ModelIdentity:
+def _described(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> ModelIdentity:
     spec = parse(name)
     if spec.kind not in ("hub", "folder"):
         raise SpecError(f"qwen2-audio:{name}: expected a hub id (owner/name) or a folder")
-    return describe(spec, offline=offline, allow_unpinned=allow_unpinned)
+    return describe(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins)

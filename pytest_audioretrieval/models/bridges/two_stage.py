@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.registry import describe, load, made, retriever, stated
+from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import ModelSpec, parse
 
 if TYPE_CHECKING:
@@ -29,26 +31,27 @@ class TwoStage:
         SpecError, PinError, ModelError: of either stage.
     """
 
-    def __init__(self, name: str, *, device: str, offline: bool = False) -> None:
-        captioner, embedder = _stages(name)
+    def __init__(self, name: str, *, device: str, offline: bool = False, pins: Path = OWN) -> None:
+        captioner, embedder = stages(name)
         self._name = f"two-stage:{name}"
-        self._captioner = made(captioner, device=device, offline=offline)
+        self._captioner = made(captioner, device=device, offline=offline, pins=pins)
         if not callable(getattr(self._captioner, "caption", None)):
             raise ModelError(
                 f"{self._name}: {captioner.text} made no captioner: expected a method caption(windows, protocol)"
             )
         # ``weights_sha256`` has asked for pins by now.
-        identity = describe(embedder, offline=True, allow_unpinned=True)
-        self._embedder = retriever(load(embedder, identity, device=device, offline=offline), embedder.id)
+        identity = describe(embedder, offline=True, allow_unpinned=True, pins=pins)
+        loaded = load(embedder, identity, device=device, offline=offline, pins=pins)
+        self._embedder = retriever(loaded, embedder.id)
         self.device, self.text_limit = self._embedder.device, self._embedder.text_limit
 
     @staticmethod
-    def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False) -> str:
+    def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False, pins: Path = OWN) -> str:
         """Digest over those of both stages; ``""`` where one is not known."""
-        captioner, embedder = _stages(name)
+        captioner, embedder = stages(name)
         both = (
-            stated(captioner, offline=offline, allow_unpinned=allow_unpinned),
-            describe(embedder, offline=offline, allow_unpinned=allow_unpinned).weights_sha256,
+            stated(captioner, offline=offline, allow_unpinned=allow_unpinned, pins=pins),
+            describe(embedder, offline=offline, allow_unpinned=allow_unpinned, pins=pins).weights_sha256,
         )
         return hashlib.sha256("\n".join(both).encode()).hexdigest() if all(both) else ""
 
@@ -75,7 +78,7 @@ class TwoStage:
         return self._embedder.count_cut(texts, protocol)
 
 
-def _stages(name: str) -> tuple[ModelSpec, ModelSpec]:
+def stages(name: str) -> tuple[ModelSpec, ModelSpec]:
     first, plus, second = name.partition("+")
     if not plus or not first or not second:
         raise SpecError(

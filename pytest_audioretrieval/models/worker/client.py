@@ -93,6 +93,9 @@ class Worker:
             yield
         except (OSError, EOFError, FrameError) as error:
             raise self._gone(operation, seconds, error) from None
+        except BaseException:  # Ctrl-C, a test's timeout: its answer would be read as that to the next question
+            self._process.kill()
+            raise
         finally:
             timer.cancel()
 
@@ -114,9 +117,9 @@ class Worker:
         if self._hung:
             return ModelError(f"{what} gave no answer within {seconds:g} s and was ended: use smaller batches")
         if status < 0:
+            killer = {one.value: one.name for one in signal.Signals}.get(-status, f"signal {-status}")
             return ModelError(
-                f"{what} was killed by {signal.Signals(-status).name}: run again; if memory was short, with a smaller "
-                "audio_batch"
+                f"{what} was killed by {killer}: run again; if memory was short, with a smaller audio_batch"
             )
         return ModelError(f"{what} ended with status {status} ({self._last_words()}): {self._remedy}")
 

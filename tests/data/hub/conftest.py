@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audioretrieval.data.hub import download
 from pytest_audioretrieval.pins import Pin, Pins
-from tests.hub.stub import HubStub
+from tests.hub.stub import HubStub, point_client
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 
@@ -18,8 +18,6 @@ COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
     """Without files: a test puts them there."""
-    from tests.data.hub.made import point_client
-
     with HubStub("owner/rows", COMMIT, {}, kind="datasets").running() as running:
         point_client(running, tmp_path / "hub", monkeypatch)
         yield running

@@ -5,14 +5,11 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
-
-from tests.hub.stub import HubStub
 
 pa = pytest.importorskip("pyarrow", reason="parquet files need pyarrow: pip install 'pytest-audioretrieval[hub]'")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -71,19 +68,3 @@ def pairs(clips: int, *, audio: str = "corpus", per_clip: int = 1) -> dict[str, 
         f"{other}/test-00000-of-00001.parquet": parquet(said, group=100),
         "qrels/test-00000-of-00001.parquet": parquet(judged, group=100),
     }
-
-
-def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
-    """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
-    from huggingface_hub import constants
-
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        patch.delenv(name, raising=False)
-        patch.delenv(name.lower(), raising=False)
-    patch.setattr(constants, "ENDPOINT", hub.url)
-    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
-    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
-    patch.setattr(constants, "HF_HUB_OFFLINE", False)
-    patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
-    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    patch.setattr("time.sleep", lambda _: None)

@@ -6,14 +6,17 @@ import hashlib
 import io
 import json
 import tarfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from huggingface_hub import constants
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub import archive as reading
@@ -23,8 +26,8 @@ from pytest_audioretrieval.data.registry import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError
 from pytest_audioretrieval.pins import Pin, load_pins
-from tests.data.hub.made import archive, point_client, sound
-from tests.hub.stub import HubStub
+from tests.data.hub.made import archive, sound
+from tests.hub.stub import HubStub, point_client
 
 pytestmark = pytest.mark.usefixtures("pins")
 
@@ -88,6 +91,23 @@ def test_sounds_are_heard_in_any_order_and_by_several_threads(form: str, hub: Hu
     with ThreadPoolExecutor(4) as pool:
         heard = list(pool.map(lambda place: clips[place].read(), order))
     for place, wave in zip(order, heard, strict=True):
+        np.testing.assert_allclose(wave.samples, (place + 1) / 64, atol=1e-4)
+
+
+def test_a_thread_reads_from_where_it_sought(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.files = {SHARD: archive(samples(*range(1, 9)))}
+    clips = load().clips
+    opened = reading._opened(clips[0].read.func.__self__.content.args[0])  # type: ignore[attr-defined]
+    held = opened._bytes
+
+    def seek(start: int) -> None:
+        held.seek(start)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(opened, "_bytes", SimpleNamespace(seek=seek, read=held.read, close=held.close))
+    with ThreadPoolExecutor(4) as pool:
+        heard = list(pool.map(lambda clip: clip.read(), clips))
+    for place, wave in enumerate(heard):
         np.testing.assert_allclose(wave.samples, (place + 1) / 64, atol=1e-4)
 
 
@@ -191,3 +211,19 @@ def replace_datasets(datasets: dict[str, Pin]) -> Any:
     from pytest_audioretrieval.pins import Pins
 
     return Pins({}, datasets)
+
+
+def test_an_archive_that_is_gone_or_cut_when_somebody_listens(hub: HubStub) -> None:
+    hub.files = {SHARD: archive(samples(1, 2))}
+    (clip, _) = load().clips
+    path = next(Path(constants.HF_HUB_CACHE).rglob(Path(SHARD).name))
+    whole = path.read_bytes()
+    for left in (whole[: len(whole) // 8], None):
+        reading._opened.cache_clear()
+        path.unlink()
+        if left is not None:
+            path.write_bytes(left)
+        with pytest.raises(
+            AudioError, match=r"^clip '001 \(.*, 001\)': its file can no longer be read \(.*\): run again$"
+        ):
+            clip.read()

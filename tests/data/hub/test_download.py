@@ -70,9 +70,7 @@ def test_a_cache_that_lacks_a_shard(offline: bool, why: str, tmp_path: Path) -> 
     """Older clients hand out what they have; the names tell how many files there are."""
     (tmp_path / "data").mkdir()
     (tmp_path / SECOND).touch()
-    with pytest.raises(
-        DataError, match=rf"set: 1 of the 2 files data/test-\*.parquet are in the local cache, and {why}"
-    ):
+    with pytest.raises(DataError, match=rf"set: 1 of the 2 files data/test-\* are in the local cache, and {why}"):
         download._parts(tmp_path, ["data/test-*.parquet"], "set", offline=offline)
 
 
@@ -83,6 +81,27 @@ def test_offline_with_another_split_only(hub: HubStub) -> None:
 
     snapshot_download("owner/rows", repo_type="dataset", revision=hub.commit, allow_patterns=["data/train*"])
     assert "no file data/test-*.parquet is in the local cache" in error(offline=True)
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*", "../*", "data/../../*", ""])
+def test_a_pattern_that_leaves_the_repository(pattern: str, hub: HubStub) -> None:
+    load()
+    hub.asked.clear()
+    with pytest.raises(DataError, match=r"^dataset owner/rows@\w+: files '.*': expected a pattern of paths inside"):
+        download.fetch("owner/rows", Pin(hub.commit), [(pattern,)], offline=False)
+    assert hub.asked == []
+
+
+def test_a_folder_is_no_file(hub: HubStub) -> None:
+    (found,) = download.fetch("owner/rows", Pin(hub.commit), [("*",)], offline=False)
+    assert [part.name for part in found] == [name for name in hub.files if "/" not in name]
+
+
+def test_several_splits_at_once(hub: HubStub) -> None:
+    """Each is as many files as its names say."""
+    ((*found,),) = download.fetch("owner/rows", Pin(hub.commit), [("data/*.parquet",)], offline=False)
+    assert [part.name for part in found] == sorted(name for name in hub.files if name.endswith(".parquet"))
+    assert len({part.name.partition("-")[0] for part in found}) == 2
 
 
 def test_a_broken_transfer_is_resumed_where_it_broke(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pyarrow.parquet import ParquetFile
 
 from pytest_audioretrieval.data.hub import parquet as reading
 from pytest_audioretrieval.data.hub.dataset import load_hub
+from pytest_audioretrieval.data.hub.download import Part
 from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
 from pytest_audioretrieval.data.registry import Loading
 from pytest_audioretrieval.data.types import Dataset
+from pytest_audioretrieval.embedding.ahead import ahead
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
 from pytest_audioretrieval.pins import Pin
 from tests.data.hub.made import cell, parquet, sound
@@ -51,6 +57,24 @@ def files(**changes: list[Any]) -> dict[str, bytes]:
 def load(hub: HubStub, one: HubSet = SET, **loading: bool) -> Dataset:
     hub.files = hub.files or files()
     return load_hub(one, None, Loading(None, lambda items, what: items, **loading))
+
+
+def test_threads_read_a_row_group_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, read = tmp_path / "part.parquet", Counter[int]()
+    path.write_bytes(parquet({"id": [*map(str, range(30))], "audio": [cell(sound(n)) for n in range(30)]}, group=10))
+    rows = list(reading.rows(Part("part", path), ["id"], "audio"))
+    real = ParquetFile.read_row_group
+
+    def noted(file: Any, group: int, **said: Any) -> Any:
+        read[group] += 1
+        time.sleep(0.02)  # long enough for the other thread to want it too
+        return real(file, group, **said)
+
+    monkeypatch.setattr(ParquetFile, "read_row_group", noted)
+    reading._sounds.cache_clear()
+    waves = list(ahead(lambda row: row.sound.read("clip"), rows))
+    assert [round(float(wave.samples[0, 0]) * 64) for wave in waves] == list(range(30))
+    assert read == {0: 1, 1: 1, 2: 1}
 
 
 def error(hub: HubStub, one: HubSet = SET, kind: type[RetrievalError] = DataError) -> str:

@@ -15,9 +15,9 @@ from pytest_audioretrieval.data.registry import NAMED, source
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, SpecError
 from pytest_audioretrieval.pins import Pin, load_pins
 from tests.data.hub.conftest import COMMIT
-from tests.data.hub.made import cell, pairs, parquet, point_client, sound
+from tests.data.hub.made import cell, pairs, parquet, sound
 from tests.data.hub.test_rows import files
-from tests.hub.stub import HubStub
+from tests.hub.stub import HubStub, point_client
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"

@@ -38,15 +38,19 @@ def stop(arrays, *, status):
     print("some hint\\nOutOfLuck: nothing left", file=sys.stderr)
     sys.exit(status)
 
-def kill(arrays):
-    os.kill(os.getpid(), signal.SIGKILL)
+def kill(arrays, *, number=signal.SIGKILL):
+    os.kill(os.getpid(), number)
 
 def wait(arrays):
     time.sleep(60)
 
+def slow(arrays):
+    time.sleep(1)
+    return {{}}, arrays
+
 print("printed before it began", file=sys.stderr)
 serve(lambda: {{"pid": os.getpid(), "path": [p for p in sys.path if "of-the-user" in p]}},
-      {{"twice": twice, "fail": fail, "stop": stop, "kill": kill, "wait": wait}})
+      {{"twice": twice, "fail": fail, "stop": stop, "kill": kill, "wait": wait, "slow": slow}})
 """
 REMEDY = "build it"
 
@@ -95,6 +99,7 @@ def test_an_error_is_one_line_and_the_worker_goes_on(worker: Worker) -> None:
 @pytest.mark.parametrize(
     ("operation", "fields", "expected"),
     [
+        ("kill", {"number": 40}, "was killed by signal 40: run again; if memory was short, with a smaller audio_batch"),
         ("kill", {}, "was killed by SIGKILL: run again; if memory was short, with a smaller audio_batch"),
         ("stop", {"status": 3}, "ended with status 3 (OutOfLuck: nothing left): build it"),
         ("wait", {"timeout": 0.5}, "gave no answer within 0.5 s and was ended: use smaller batches"),
@@ -106,6 +111,23 @@ def test_a_worker_that_dies(operation: str, fields: dict[str, float], expected: 
     assert str(caught.value) == f"toy: its worker process, asked to {operation}, {expected}"
     with pytest.raises(ModelError, match=r"^toy: its worker process, asked to twice, .*$"):
         worker.ask("twice", times=1)
+
+
+def test_an_answer_nobody_waited_for_is_not_that_to_the_next_question(worker: Worker) -> None:
+    """As after Ctrl-C, or where a plugin ends a test that takes too long by raising from a signal."""
+
+    def raise_it(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            worker.ask("slow", [np.ones(1, np.float32)])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ModelError, match="asked to twice, was killed by SIGKILL"):
+        worker.ask("twice", [np.ones(1, np.float32)], times=5)
 
 
 def test_a_worker_killed_from_outside(worker: Worker) -> None:
