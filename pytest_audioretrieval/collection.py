@@ -21,6 +21,8 @@ BARE_TAKEN = pytest.StashKey[bool]()
 #: Suites collected because a model was named and no path.
 UNASKED = pytest.StashKey[list[str]]()
 NO_SUITE = "none"
+#: Ini files that count whatever they hold.
+INIS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 
 
 def claim_bare_model(config: pytest.Config, parser: pytest.Parser) -> None:
@@ -41,6 +43,7 @@ def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) ->
     line and no path is, those of ini ``retrieval_suite`` (default: captions)."""
     args[:] = [_found(arg) for arg in args]
     given = parser.parse_known_args(args)
+    _refuse_another_ini(config, given)
     names = given.retrieval_suite
     if names is None:
         if given.retrieval_model is None or given.file_or_dir:
@@ -53,6 +56,27 @@ def add_suites(config: pytest.Config, parser: pytest.Parser, args: list[str]) ->
         path = str(_suite(name))
         if path not in args:
             args.append(path)
+
+
+def _refuse_another_ini(config: pytest.Config, given: argparse.Namespace) -> None:
+    """pytest looks for its ini file before it knows our options: the folder in ``--model FOLDER`` is a path to it."""
+    said = [(option, getattr(given, option.dest, None)) for option in settings.OPTIONS]
+    values = [
+        (option.switch if option.name != "model" else BARE, value)
+        for option, found in said
+        for value in (found if isinstance(found, list) else [found])
+        if isinstance(value, str) and Path(value).exists()
+    ]
+    if given.inifilename or given.rootdir or given.file_or_dir or not values:
+        return
+    here = config.invocation_params.dir
+    found = next((path for folder in (here, *here.parents) for name in INIS if (path := folder / name).is_file()), None)
+    if found is not None and (config.inipath is None or not here.is_relative_to(config.inipath.parent)):
+        meant = " ".join(f"{switch}={value}" for switch, value in values)
+        raise pytest.UsageError(
+            f"pytest takes the path of an option for one of tests, and so does not read {found}: "
+            f"write it with '=': {meant}"
+        )
 
 
 def _found(arg: str) -> str:

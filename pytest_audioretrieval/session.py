@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
-from pytest_audioretrieval.errors import BaselineError, SpecError
+from pytest_audioretrieval.errors import BaselineError, RetrievalError, SpecError
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import ModelSpec
@@ -89,6 +91,8 @@ class RetrievalSession:
         self._datasets: dict[str, Dataset] = {}
         self._embedders: dict[str, Embedder | Fused] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
+        #: What could not be loaded, which no later test tries again: a hub that is down costs its retries once.
+        self._refused: dict[tuple[str, str], RetrievalError] = {}
         self._check()
         if self.settings["laion-python"]:
             # Backends are called with a name and a device alone, here as in xdist's workers and without pytest.
@@ -168,9 +172,12 @@ class RetrievalSession:
     def dataset(self, target: Target) -> Dataset:
         name = target.source.name
         if name not in self._datasets:
-            self._datasets[name] = target.source.load(
-                Loading(self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"], self.pins)
-            )
+            with self._tried_once("dataset", name):
+                self._datasets[name] = target.source.load(
+                    Loading(
+                        self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"], self.pins
+                    )
+                )
         return self._datasets[name]
 
     def heard(self, dataset: str, name: str) -> str:
@@ -191,7 +198,19 @@ class RetrievalSession:
         """``model``, hashed and loaded when that is needed."""
         from pytest_audioretrieval.embedding.fused import embedder
 
-        return embedder(model, self._means, self._embedders)
+        with self._tried_once("model", model.id):
+            return embedder(model, self._means, self._embedders)
+
+    @contextmanager
+    def _tried_once(self, kind: str, name: str) -> Iterator[None]:
+        """Around what may fail slowly: its error is raised again at once when it is asked for again."""
+        if error := self._refused.get((kind, name)):
+            raise error.with_traceback(None)
+        try:
+            yield
+        except RetrievalError as error:
+            self._refused[kind, name] = error
+            raise
 
     @cached_property
     def _means(self) -> Means:
@@ -222,7 +241,8 @@ class RetrievalSession:
         if key not in self._subjects:
             from pytest_audioretrieval.measure import measure
 
-            self._subjects[key] = measure(self.embedder(target.model), self.dataset(target), target.direction)
+            with self._tried_once("run", "-".join(key)):
+                self._subjects[key] = measure(self.embedder(target.model), self.dataset(target), target.direction)
         return self._subjects[key]
 
     def baseline(self, target: Target, override: str | None = None) -> tuple[Run, str]:
@@ -285,14 +305,21 @@ class RetrievalSession:
 
     def command(self, model: str, *more: str) -> str:
         """The command line that asks for the same tests, data and protocol with ``model``."""
-        words = ["pytest", self.model_switch, model]
+        words = ["pytest", *self._said(self.model_switch, model)]
         kept = KEPT if "--retrieval-record" in more else (*KEPT, "baseline")
         for option in settings.OPTIONS:
             if option.name in self.settings.explicit and option.name in kept:
                 value = self.settings[option.name]
                 values = value if option.repeatable else [value]
-                words += [option.switch] if option.flag else [word for v in values for word in (option.switch, str(v))]
+                said = [word for one in values for word in self._said(option.switch, str(one))]
+                words += [option.switch] if option.flag else said
         return shlex.join([*words, *self._paths(), *more])
+
+    def _said(self, switch: str, value: str) -> list[str]:
+        """With ``=`` where the value is a path above or beside: after a space, pytest would look there for its ini."""
+        here = self.settings.invocation_dir
+        beside = (here / value).exists() and not (here / value).resolve().is_relative_to(here.resolve())
+        return [f"{switch}={value}"] if beside else [switch, value]
 
     def _paths(self) -> list[str]:
         """What was collected besides packaged suites, as one would type it."""

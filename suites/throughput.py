@@ -8,13 +8,16 @@ is stored.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from pytest_audioretrieval import throughput
 from pytest_audioretrieval.fixtures import CARGO
 from pytest_audioretrieval.session import session_of
 
-pytest.importorskip("pytest_benchmark", reason="throughput needs pytest-benchmark: pip install pytest-benchmark")
+if find_spec("pytest_benchmark") is None:
+    raise pytest.Collector.CollectError("throughput needs pytest-benchmark: pip install pytest-benchmark")
 pytestmark = pytest.mark.retrieval(datasets=["sounds"], directions=["t2a"])
 
 ROUNDS, CLIPS = 10, 8

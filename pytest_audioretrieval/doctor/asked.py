@@ -44,13 +44,21 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
         code = pytest.main([*arguments, "--collect-only"], plugins=[plugin])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
-        error = next((line for line in lines if line.startswith("ERROR: ")), lines[-1] if lines else "it says nothing")
-        raise SpecError(f"pytest does not start with these arguments: {error.removeprefix('ERROR: ')}")
+        raise SpecError(f"pytest does not start with these arguments: {_error(lines)}")
     if plugin.error is not None:
         raise plugin.error
     if not plugin.rows:
         raise SpecError("this command line asks for no retrieval test: add --model SPEC, or the path of such tests")
     return plugin.rows
+
+
+def _error(lines: Sequence[str]) -> str:
+    """Which of the lines of a pytest that does not start says why; argparse says its usage first."""
+    for mark in (": error: ", "ERROR: "):
+        for line in lines:
+            if mark in line:
+                return line.partition(mark)[2]
+    return lines[-1] if lines else "it says nothing"
 
 
 class _Collected:
@@ -63,9 +71,9 @@ class _Collected:
         if report.failed:
             lines = [line for line in report.longreprtext.splitlines() if line.strip()]
             said = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
-            self.rows.append(
-                Row("tests", report.nodeid, said, f"pytest --collect-only {report.nodeid} shows all of it")
-            )
+            _, install, packages = said.rpartition(": pip install ")
+            then = f"pip install {packages}" if install else f"pytest --collect-only {report.nodeid} shows all of it"
+            self.rows.append(Row("tests", report.nodeid, said.removesuffix(f": {then}"), then))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # Here and not later: the paths that pytest put before all others are still there.

@@ -160,8 +160,11 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
         run, path = session.baseline(target)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
-    before, now = run.protocol.get("fingerprint"), session.protocol.fingerprint
-    if before != now:
+    # As in ``baselines.refuse_incomparable``: a run in another dtype is compared, and said so.
+    now = {**session.protocol.settings(), "fingerprint": session.protocol.fingerprint}
+    if run.protocol.get("dtype") != now.get("dtype"):
+        now |= {key: run.protocol.get(key) for key in ("dtype", "fingerprint")}
+    if any(run.protocol.get(key) != now.get(key) for key in {*run.protocol, *now} - {"name"}):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
         return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
     return Row("baseline", name, path)

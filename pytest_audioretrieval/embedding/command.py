@@ -53,7 +53,8 @@ def info(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.embedding.inventory import spaces
     from pytest_audioretrieval.tables.plain import lines
 
-    found = spaces(arguments.cache)
+    # One without vectors was begun by a run that stopped, or is at work.
+    found = [space for space in spaces(arguments.cache) if space.shards]
     print(*lines(HEADINGS, map(_row, found)), sep="\n")
     print(f"{len(found)} in {arguments.cache}, {_megabytes(sum(space.size for space in found))} MB")
     return 0

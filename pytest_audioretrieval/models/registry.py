@@ -161,6 +161,11 @@ def _imported(spec: ModelSpec) -> Any:
     except (ImportError, AttributeError) as error:
         module = spec.text.partition(":")[0]
         known = ", ".join(sorted(backends())) or "none"
+        if isinstance(error, ModuleNotFoundError) and error.name == module and Path(f"{module}.py").is_file():
+            raise ModelError(
+                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: "
+                "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ."
+            ) from None
         raise ModelError(
             f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "
             "and no importable module with that factory"

@@ -140,7 +140,7 @@ def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) ->
     state, found = told.rows["baseline", "nosuch:Toy on broken t2a"]
     assert (state, found) == ("missing", "no baseline of nosuch:Toy on broken t2a in baselines")
     assert told.next["baseline", "nosuch:Toy on broken t2a"] == (
-        f"pytest --model nosuch:Toy --retrieval-dataset {broken} test_toys.py --retrieval-record new"
+        f"pytest --model nosuch:Toy --retrieval-dataset={broken} test_toys.py --retrieval-record new"
     )
 
 
@@ -222,3 +222,24 @@ def test_packages_are_held_against_what_this_one_requires() -> None:
     assert checks._package("nosuch-package", ">=2") == Row(
         "package", "nosuch-package", "not installed", "pip install 'nosuch-package>=2'"
     )
+
+
+def test_a_baseline_of_another_dtype_is_compared_and_so_is_there(project: Project) -> None:
+    project.record()
+    project.add_ini("retrieval_protocols = half: base=short-clip dtype=float16")
+    assert doctor(project, "--retrieval-protocol", "half").rows["baseline", "toy:Toy on toys t2a"][0] == "ok"
+
+
+def test_an_option_that_pytest_does_not_know_is_named(project: Project) -> None:
+    told = doctor(project, "--modell", "toy:Toy")
+    assert told.code == 2
+    assert told.error.endswith("pytest does not start with these arguments: unrecognized arguments: --modell")
+
+
+def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) -> None:
+    project.pytester.makepyfile(
+        test_toys="import pytest\nraise pytest.Collector.CollectError('it needs x: pip install x')"
+    )
+    told = doctor(project)
+    assert told.rows["tests", "test_toys.py"] == ("missing", "it needs x")
+    assert told.next["tests", "test_toys.py"] == "pip install x"

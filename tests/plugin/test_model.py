@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.plugin.toys import Project, counts
@@ -78,3 +82,47 @@ def test_a_forgotten_model_does_not_pass(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*test_it?no-model?*", "no model to judge: name one with --model SPEC*"])
+
+
+def test_what_cannot_be_loaded_is_tried_once(project: Project) -> None:
+    """A hub that is down costs its retries once a run, not once a test."""
+    project.pytester.makepyfile(
+        down="""
+from pathlib import Path
+from pytest_audioretrieval.errors import ModelError
+
+def Down(*, device):
+    with Path("tries").open("a") as stream:
+        stream.write("x")
+    raise ModelError("the hub was not reached")
+"""
+    )
+    result = project.run("--model", "down:Down", "test_toys.py")
+    assert result.parseoutcomes()["failed"] > 1
+    assert (project.path / "tries").read_text() == "x"
+
+
+def started(folder: Path, *arguments: str) -> str:
+    """What ``pytest`` itself says there; unlike ``python -m pytest`` it finds no module of the folder."""
+    command = [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def test_a_module_of_this_folder_that_pytest_does_not_see(tmp_path: Path) -> None:
+    (tmp_path / "mine_alone.py").touch()
+    said = started(tmp_path, "--model", "mine_alone:Mine", "-k", "margin and t2a")
+    assert "ModelError: model 'mine_alone:Mine': No module named 'mine_alone', which is here, but not where" in said
+    assert "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ." in said
+
+
+def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "beside").mkdir()
+    (here / "pytest.ini").write_text("[pytest]")
+    said = started(here, "--model", "../beside", "--collect-only")
+    assert f"so does not read {here / 'pytest.ini'}: write it with '=': --model=../beside" in said
+    said = started(here, "--model=../beside", "--collect-only")
+    assert "configfile: pytest.ini" in said
+    assert "10 tests collected" in said
