@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -89,10 +89,7 @@ def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
     """(field, this run's value, the baseline's value) of all that must agree, the telling ones first."""
     yield "direction", new.direction, baseline.direction
     yield "dataset.name", new.dataset.name, baseline.dataset.name
-    for key in sorted({*new.protocol, *baseline.protocol} - {"fingerprint", "name", "dtype"}):
-        yield f"protocol.{key}", new.protocol.get(key), baseline.protocol.get(key)
-    if new.protocol.get("dtype") == baseline.protocol.get("dtype"):  # it is a part of the fingerprint, too
-        yield "protocol.fingerprint", new.protocol.get("fingerprint"), baseline.protocol.get("fingerprint")
+    yield from protocols(new.protocol, baseline.protocol)
     yield "number of clips", new.dataset.clips, baseline.dataset.clips
     yield "number of queries", new.dataset.queries, baseline.dataset.queries
     yield "query set", *_first_difference(new.queries.id, baseline.queries.id)
@@ -101,6 +98,14 @@ def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
     yield "candidate pool", new.dataset.candidates, baseline.dataset.candidates
     yield "dataset.fingerprint", new.dataset.fingerprint, baseline.dataset.fingerprint
     yield "dataset.revision", new.dataset.revision, baseline.dataset.revision
+
+
+def protocols(new: Mapping[str, object], baseline: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
+    """(field, new, baseline's) of what two protocols must agree in: a run in another dtype is compared, and said so."""
+    for key in sorted({*new, *baseline} - {"fingerprint", "name", "dtype"}):
+        yield f"protocol.{key}", new.get(key), baseline.get(key)
+    if new.get("dtype") == baseline.get("dtype"):  # it is a part of the fingerprint, too
+        yield "protocol.fingerprint", new.get("fingerprint"), baseline.get("fingerprint")
 
 
 def _first_difference(new: list[str], baseline: list[str]) -> tuple[object, object]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audioretrieval import spec
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import PinError, SpecError
-from pytest_audioretrieval.pins import DATASETS, Pin, Pins, project_pins, sha256_of
+from pytest_audioretrieval.pins import ADD, DATASETS, Pin, Pins, project_pins, sha256_of
 
 if TYPE_CHECKING:
     import argparse
@@ -72,8 +72,11 @@ def _wanted(text: str, files: str | None, path: Path) -> Wanted:
     model = spec.parse(text)
     if model.kind != "hub":
         raise SpecError(f"{text!r} is no model of a hub: expected ID@COMMIT; folders and built-in models need no pin")
+    pins = project_pins(path)
+    if pins.model(model.id) is None and model.id in pins.datasets:
+        raise SpecError(f"{model.id} is a dataset: {ADD} {DATASETS}{text}")
     if model.revision is None:
-        pin = project_pins(path).model(model.id)
+        pin = pins.model(model.id)
         hint = f", such as the pinned {model.id}@{pin.revision}" if pin and pin.revision else ""
         raise SpecError(f"{text!r} names no commit: expected {model.id}@<40 hex digits>{hint}")
     return Wanted(text, model.id, model.revision)

@@ -60,7 +60,10 @@ def judge(request, retrieval_target):
             pytest.skip(f"recorded {session.shown(own)}")
         if path is None:
             command = session.command(retrieval_target.model.text, "--retrieval-record", "new")
-            pytest.fail(f"no {what} of {retrieval_target.model.id} is stored: record it with: {command}", pytrace=False)
+            pytest.fail(
+                f"no figure of a {what} of {retrieval_target.model.id} is stored: record it with: {command}",
+                pytrace=False,
+            )
         if message := throughput.slower(found, throughput.read(path), session.shown(path)):
             pytest.fail(f"a {what} {message}", pytrace=False)
 

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.baselines import protocols
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.models import laion
@@ -160,11 +161,8 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
         run, path = session.baseline(target)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
-    # As in ``baselines.refuse_incomparable``: a run in another dtype is compared, and said so.
     now = {**session.protocol.settings(), "fingerprint": session.protocol.fingerprint}
-    if run.protocol.get("dtype") != now.get("dtype"):
-        now |= {key: run.protocol.get(key) for key in ("dtype", "fingerprint")}
-    if any(run.protocol.get(key) != now.get(key) for key in {*run.protocol, *now} - {"name"}):
+    if any(new != old for _, new, old in protocols(now, run.protocol)):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
         return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
     return Row("baseline", name, path)

@@ -177,7 +177,7 @@ def _why(error: Exception, *, offline: bool) -> str:
     if status is not None and status >= 500:
         return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
     if isinstance(error, LocalEntryNotFoundError):
-        return _ABSENT if offline else "the hub was not reached: download it once with a network connection"
+        return _ABSENT if offline else "the hub was not reached: run this again with a network connection"
     if isinstance(error, OSError) and error.errno in _UNWRITABLE:
         return (
             f"the local cache cannot be written: {one_line(error)}: make room there, or set HF_HOME to another folder"
@@ -207,7 +207,8 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
         near = pins.nearest(spec.id)
         hint = f" (pinned are {', '.join(near)})" if near else ""
         raise PinError(
-            f"{spec.id} is not pinned{hint}: name a commit, {spec.id}@<40 hex digits>, and --retrieval-allow-unpinned"
+            f"{spec.id} is not pinned{hint}: name a commit and pass --retrieval-allow-unpinned, or run "
+            f"{ADD} {spec.id}@<40 hex digits>"
         )
     at_commit(pin, commit, spec.id, f"{ADD} {spec.id}@{commit}", allow_unpinned=allow_unpinned)
     return commit

@@ -80,7 +80,7 @@ def test_every_part_of_a_fusion_is_looked_at(project: Project) -> None:
     told = doctor(project, "--model", "fusion:avg-z(builtin/tiny-clap-fused,nosuch/thing)", "test_toys.py")
     assert told.rows["model", "builtin/tiny-clap-fused"][0] == "ok"
     assert told.rows["model", "nosuch/thing"] == ("missing", "nosuch/thing is not pinned")
-    assert told.next["model", "nosuch/thing"].startswith("name a commit, nosuch/thing@<40 hex digits>")
+    assert told.next["model", "nosuch/thing"].startswith("name a commit and pass --retrieval-allow-unpinned, or")
 
 
 def test_what_other_libraries_load_is_looked_for_in_the_cache(

@@ -147,7 +147,7 @@ def test_offline_with_a_cache_that_has_no_refs(place: Place, stub: HubStub) -> N
 
 def test_an_unreachable_hub(place: Place) -> None:
     done = place.command("pins", "add", MODEL, HF_ENDPOINT="http://127.0.0.1:9")
-    assert told(done) == f"{MODEL}: the hub was not reached: download it once with a network connection"
+    assert told(done) == f"{MODEL}: the hub was not reached: run this again with a network connection"
 
 
 def test_files_that_leave_the_folder_are_not_fetched(place: Place, stub: HubStub) -> None:
@@ -188,6 +188,7 @@ def test_weights_that_no_listing_has(place: Place, stub: HubStub) -> None:
             "model 'tiny/clap@main': revision 'main' is no full commit: give 40 hex digits, no branch",
         ),
         ("tiny/clap@0123456", "model 'tiny/clap@0123456': revision '0123456' is no full commit: give 40 hex"),
+        (f"mteb/Clotho@{'0' * 40}", "mteb/Clotho is a dataset: python -m pytest_audioretrieval pins add datasets/mteb"),
         ("tiny/clap", "'tiny/clap' names no commit: expected tiny/clap@<40 hex digits>"),
         (
             "laion/clap-htsat-unfused",

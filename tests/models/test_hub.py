@@ -151,7 +151,11 @@ def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> N
     [
         ("owner/tinny", False, "owner/tinny is not pinned (pinned are owner/tiny): name a commit"),
         ("owner/tinny", True, "owner/tinny is not pinned (pinned are owner/tiny): name a commit"),
-        ("else/where", True, "else/where is not pinned: name a commit, else/where@<40 hex digits>"),
+        (
+            "else/where",
+            True,
+            "else/where is not pinned: name a commit and pass --retrieval-allow-unpinned, or run ",
+        ),
         (f"else/where@{COMMIT}", False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
         (f"owner/tiny@{OTHER}", False, f"PINS.json pins {COMMIT}: pass --retrieval-allow-unpinned"),
     ],

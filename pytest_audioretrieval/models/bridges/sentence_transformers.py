@@ -66,6 +66,9 @@ def find(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> Path:
         from pytest_audioretrieval.models.sentence import find_minilm
 
         return find_minilm()
+    expected = f"st:{name}: expected a hub id (owner/name[@COMMIT]), a folder, or {MINILM}"
+    if "/" not in name and not Path(name).exists():
+        raise SpecError(expected)
     spec = parse(name)
     if spec.kind == "hub":
         known = project_pins(pins)
@@ -77,7 +80,7 @@ def find(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> Path:
         verify(found, Pin(commit, files), spec.id)
         return folder
     if spec.kind != "folder" or spec.path is None:
-        raise SpecError(f"st:{name}: expected a hub id (owner/name), a folder, or {MINILM}")
+        raise SpecError(expected)
     return spec.path
 
 

@@ -119,7 +119,7 @@ def test_an_unreachable_hub_serves_what_is_cached(hub: HubStub, monkeypatch: pyt
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert load() == online
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nonexistent/cache")
-    assert error().endswith(f": the hub was not reached: {COLD}")
+    assert error().endswith(": the hub was not reached: run this again with a network connection")
 
 
 def test_wrong_bytes_are_refused_before_they_are_opened(hub: HubStub, pins: dict[str, Pin]) -> None:
