@@ -186,7 +186,10 @@ def made(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OW
             f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
             f"({error}): it takes the device that the user chose"
         ) from None
-    return factory(*arguments, **said)
+    try:
+        return factory(*arguments, **said)
+    except SystemExit as error:  # pytest would end with it, and say nothing
+        raise ModelError(f"model {spec.text!r}: its factory ended the process (exit {error.code})") from None
 
 
 def _model(found: Any, spec: ModelSpec) -> Model:

@@ -144,6 +144,20 @@ def test_a_name_without_an_owner_is_told_what_st_takes() -> None:
         bridge.weights_sha256("foo")
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "expected"),
+    [
+        ("config.json", '{"auto_map": {"AutoModel": "code.Model"}}', "config.json asks for code of its repository"),
+        ("model.safetensors.index.json", '{"weight_map": {"a": "../b.safetensors"}}', "names '../b.safetensors'"),
+    ],
+)
+def test_a_folder_that_asks_for_more_than_itself(file: str, content: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / file).write_text(content)
+    with pytest.raises(ModelError, match=expected):
+        bridge.weights_sha256(str(tmp_path))
+
+
 def test_what_is_no_model_of_it(tmp_path: Path) -> None:
     with pytest.raises(
         SpecError, match=r"^st:builtin/tiny-clap-fused: expected a hub id \(owner/name\[@COMMIT\]\), a folder, or gt-"

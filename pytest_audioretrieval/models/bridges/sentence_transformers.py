@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import fetch
+from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
 from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import parse
@@ -45,6 +46,7 @@ def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = F
     folder = find(name, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
     if name == MINILM:
         return digest(folder)
+    refuse_unsafe(folder, [path.name for path in folder.glob("*")], f"st:{name}")
     if not has(folder, ".safetensors"):
         raise ModelError(
             f"st:{name}: {folder} holds no .safetensors weights: save it with safe_serialization=True, pickles are not "
