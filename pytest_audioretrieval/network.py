@@ -80,11 +80,6 @@ def _set(values: dict[tuple[str, str], Any]) -> None:
             setattr(sys.modules[module], name, value)
 
 
-def _connect_by(connect: Any, connect_ex: Any, look_up: Any) -> None:
-    socket.socket.connect, socket.socket.connect_ex = connect, connect_ex  # type: ignore[method-assign]
-    socket.getaddrinfo = look_up
-
-
 def _local(connect: Any) -> Any:
     def refusing(own: socket.socket, address: Any) -> Any:
         if own.family in (socket.AF_INET, socket.AF_INET6):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -155,12 +155,16 @@ def fill(
                 if items:
                     halves.used = False
                     made = make(items, halves)
-                    known = next(iter(work.vectors.values()), made[0])
-                    if made.shape[1:] != known.shape:
-                        raise ModelError(f"{what}: model returned {made.shape[1:]} a row, before {known.shape}")
+                    _refuse_another_length(made, work.vectors, what)
                     work.add(batch, made, keep=not halves.used)
     rows: Vectors = np.stack([work.vectors[key] for key in batches.keys])
     return rows
+
+
+def _refuse_another_length(made: Vectors, known: Mapping[str, Vectors], what: str) -> None:
+    before = next(iter(known.values()), made[0])
+    if made.shape[1:] != before.shape:
+        raise ModelError(f"{what}: model returned {made.shape[1:]} a row, before {before.shape}")
 
 
 @contextmanager

@@ -50,13 +50,6 @@ def embed_clips(
     keys = [clip.digest for clip in clips]
     remarks = Remarks()
 
-    def heard(clip: Clip) -> Heard:
-        from pytest_audioretrieval.audio.decode import describe
-        from pytest_audioretrieval.audio.window import prepare
-
-        wave = clip.read()
-        return Heard(clip.id, describe(wave), prepare(wave, protocol, name=clip.id))
-
     def embed(batch: Sequence[Heard], halves: Halves) -> Vectors:
         for clip in batch:
             remarks.look(clip.id, clip.facts, clip.windows)
@@ -65,10 +58,10 @@ def embed_clips(
     batches = Batches(keys, clips, protocol.audio_batch, unique=not protocol.drawn)
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     where = kept.space(identity, protocol, "audio")
-    vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips", read=partial(ahead, heard))
+    read = partial(ahead, partial(_heard, protocol))
+    vectors: Vectors = fill(batches, embed, kept, where, protocol, track, "embedding clips", read=read)
     remarks.say()
-    found: Vectors = vectors
-    return found
+    return vectors
 
 
 def embed_texts(
@@ -118,6 +111,14 @@ class Heard(NamedTuple):
     id: str
     facts: Facts
     windows: list[Vectors]
+
+
+def _heard(protocol: Protocol, clip: Clip) -> Heard:
+    from pytest_audioretrieval.audio.decode import describe
+    from pytest_audioretrieval.audio.window import prepare
+
+    wave = clip.read()
+    return Heard(clip.id, describe(wave), prepare(wave, protocol, name=clip.id))
 
 
 def _embed_audio(batch: Sequence[Heard], model: Retriever, protocol: Protocol, halves: Halves) -> Vectors:

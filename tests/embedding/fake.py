@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.data.types import Clip
+from pytest_audioretrieval.embedding.engine import embed_clips
+from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.protocol import NAMED, Protocol
 
 Vectors = npt.NDArray[np.float32]
 WHO = ModelIdentity("fake", None, "a" * 64)
+SHORT = NAMED["short-clip"]
 
 
 def unit(content: bytes) -> Vectors:
@@ -67,3 +72,13 @@ def expected(items: Sequence[Clip]) -> Vectors:
 def track(items: Iterable[object], what: str) -> Iterable[object]:
     """No progress shown."""
     return items
+
+
+def embed(items: list[Clip], fake: Any, store: Store, protocol: Protocol = SHORT, who: ModelIdentity = WHO) -> Vectors:
+    """Vectors of clips, by ``fake`` where the store has none."""
+    return embed_clips(items, lambda: fake, who, protocol, store, track)
+
+
+def never() -> Fake:
+    """Stands for a model that is not to be asked for."""
+    pytest.fail("the model was asked for")
