@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.protocol import Protocol
     from pytest_audioretrieval.runs import Subject
     from pytest_audioretrieval.session import RetrievalSession, Target
+    from pytest_audioretrieval.throughput import Throughput
 
 #: What a test hands to its report: plain values only, see ``plugin.pytest_runtest_makereport``.
 CARGO = pytest.StashKey[dict[str, Any]]()
@@ -72,6 +73,17 @@ def audio(
     from pytest_audioretrieval.models.tensors import ClipTensors
 
     return ClipTensors(dataset.clips, protocol, retriever.device)
+
+
+@pytest.fixture
+def throughput(request: pytest.FixtureRequest, retrieval_target: Target, retriever: Retriever) -> Throughput:
+    """Claims about this test case's speed; needs pytest-benchmark."""
+    from pytest_audioretrieval.throughput import Throughput
+
+    if not request.config.pluginmanager.hasplugin("benchmark"):
+        pytest.skip("throughput needs pytest-benchmark: install it, and run without -p no:benchmark")
+    benchmark = request.getfixturevalue("benchmark")
+    return Throughput(_session(request), retrieval_target, retriever.device, request.node, benchmark)
 
 
 @pytest.fixture

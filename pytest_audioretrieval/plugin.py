@@ -18,6 +18,7 @@ from pytest_audioretrieval.fixtures import (  # noqa: F401  (pytest finds fixtur
     protocol,
     retrieval_target,
     retriever,
+    throughput,
 )
 
 MARKER = (

@@ -87,6 +87,8 @@ class RetrievalSession:
         self.recorded: dict[Path, bool] = {}
         #: What was counted in what they were measured on.
         self.record_notes: dict[Path, list[str]] = {}
+        #: What tests that passed tell, a line each.
+        self.said: list[str] = []
         self._names: dict[tuple[str, str], object] = {}
         self._datasets: dict[str, Dataset] = {}
         self._embedders: dict[str, Embedder | Fused] = {}

@@ -9,11 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import pytest
 
 from pytest_audioretrieval.errors import BaselineError
+from pytest_audioretrieval.fixtures import CARGO
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.session import RetrievalSession, Target
 
 #: Name of the folder of baselines, where those of datasets have the dataset's.
 FOLDER = "throughput"
@@ -23,6 +29,7 @@ FOLDER = "throughput"
 ALLOWED = 1.5
 #: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
 SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
+ROUNDS = 10
 
 
 class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -100,8 +107,8 @@ def encode(figure: Figure) -> str:
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 
-def slower(found: Figure, stored: Figure, where: str) -> str:
-    """Empty where ``found`` costs at most ``ALLOWED`` times ``stored``, else one line that says by how much.
+def compared(found: Figure, stored: Figure, where: str) -> str:
+    """What a checkpoint costs, over what is stored ``where``.
 
     Raises:
         BaselineError: one of another kind of device or another protocol.
@@ -110,10 +117,61 @@ def slower(found: Figure, stored: Figure, where: str) -> str:
         new, old = getattr(found, name), getattr(stored, name)
         if new != old:
             raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: record it anew")
-    if found.cost <= ALLOWED * stored.cost:
-        return ""
     return (
         f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
-        f"in {where}; expected at most {ALLOWED:g} times: find what became slower, or record with "
-        "--retrieval-record all"
+        f"in {where}"
     )
+
+
+class Throughput:
+    """Holds what a checkpoint costs against its stored figure; a test asks for it as ``throughput``.
+
+    Args:
+        device: of the model.
+        benchmark: pytest-benchmark's fixture, which prints the times.
+    """
+
+    def __init__(
+        self, session: RetrievalSession, target: Target, device: str, node: pytest.Item, benchmark: Any
+    ) -> None:
+        self._session, self._target, self._device = session, target, device
+        self._node, self._benchmark = node, benchmark
+
+    def judge(self, work: Callable[[], object], items: int, what: str) -> Figure:
+        """Time ``work``, which does ``items`` at once, and fail where one costs more than ``ALLOWED`` times its figure.
+
+        ``--retrieval-record`` writes the figure of ``what`` instead, and the test is skipped as recorded.
+        """
+        __tracebackhide__ = True
+        session, slug = self._session, self._target.model.slug
+        found = self._figure(work, items)
+        path, record = session.shelf.find(FOLDER, what, slug), session.settings["record"]
+        if record == "all" or (record and path is None):
+            own = session.shelf.target(FOLDER, what, slug)
+            self._node.stash[CARGO] = {"record": {"path": str(own), "content": encode(found), "notes": []}}
+            pytest.skip(f"recorded {session.shown(own)}")
+        if path is None:
+            command = session.command(self._target.model.text, "--retrieval-record", "new")
+            model = self._target.model.id
+            pytest.fail(f"no figure of a {what} of {model} is stored: record it with: {command}", pytrace=False)
+        stored = read(path)
+        said = f"a {what} of {self._target.model.id} {compared(found, stored, session.shown(path))}"
+        if found.cost > ALLOWED * stored.cost:
+            then = "find what became slower, or record with --retrieval-record all"
+            pytest.fail(f"{said}; expected at most {ALLOWED:g} times: {then}", pytrace=False)
+        self._node.stash[CARGO] = {"said": [said]}
+        return found
+
+    def _figure(self, work: Callable[[], object], items: int) -> Figure:
+        """The reference is timed before each round."""
+        kind, taken, references = self._device.partition(":")[0], list[float](), list[float]()
+        workload = reference(self._device)
+        self._benchmark.extra_info["items"] = items
+        with one_thread(kind):
+            self._benchmark.pedantic(
+                lambda: taken.append(seconds(work, kind)),
+                setup=lambda: references.append(seconds(workload, kind)),
+                rounds=ROUNDS,
+                warmup_rounds=2,
+            )
+        return Figure(device=kind, protocol=self._session.protocol.name, cost=cost(taken, references, items))

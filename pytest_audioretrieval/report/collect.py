@@ -42,6 +42,7 @@ class Collector:
         findings = msgspec.convert(cargo.get("findings", []), list[Finding])
         position = msgspec.convert(cargo["position"], int)
         self._received.extend((position, finding) for finding in findings)
+        self.state.said += msgspec.convert(cargo.get("said", []), list[str])
         record = cargo.get("record")
         if isinstance(record, dict):
             try:
@@ -92,7 +93,7 @@ class Collector:
             )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.state.findings or self.state.recorded:
+        if self.state.findings or self.state.recorded or self.state.said:
             from pytest_audioretrieval.report.terminal import summary
 
             summary(terminalreporter, self.state)

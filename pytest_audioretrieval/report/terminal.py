@@ -45,7 +45,7 @@ WIDTH = 1000
 
 
 def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
-    """Print one table a run, then what was recorded."""
+    """Print one table a run, then what tests tell, and what was recorded."""
     from rich.console import Console
 
     terminal.section("retrieval", sep="=")
@@ -71,6 +71,8 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         console.print(HEAVY, markup=False)
     if any(verdict(f).endswith("*") for f in state.findings):
         console.print(FOOTNOTE, markup=False)
+    for line in state.said:
+        console.print(line, markup=False)
     for path, replaced in state.recorded.items():
         then = "look at the difference and commit it" if replaced else "new, commit it"
         console.print(f"recorded {state.shown(path)}: {then}", markup=False)

@@ -1,0 +1,70 @@
+"""Fixture ``throughput``: recorded, told, and failed by what is stored; times are of loops whose ratio is known."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.plugin.toys import Project, counts
+
+SPEED = """
+import os
+import pytest
+
+@pytest.mark.retrieval(directions=["t2a"])
+def test_speed(throughput):
+    steps = int(os.environ.get("STEPS", "200_000"))
+    throughput.judge(lambda: [sum(range(steps)) for _ in range(2)], 2, "clip")
+"""
+STORED = "throughput/clip/toy%3AToy.json"
+
+
+@pytest.fixture
+def timed(project: Project) -> Project:
+    project.pytester.makepyfile(test_toys=SPEED)
+    ini = project.path / "tox.ini"
+    ini.write_text(ini.read_text().replace("-p no:benchmark ", ""))
+    assert counts(project.run("--retrieval-record", "new")) == {"recorded": 1}
+    return project
+
+
+def test_what_is_recorded_is_judged_and_told(timed: Project) -> None:
+    assert list(timed.stored()) == [STORED]
+    stored = json.loads(timed.stored()[STORED])
+    assert (stored["device"], stored["protocol"]) == ("cpu", "short-clip")
+    # A tenth of the work would pass by far, whatever the machine does meanwhile.
+    timed.monkeypatch.setenv("STEPS", "20_000")
+    done = timed.run()
+    assert counts(done) == {"passed": 1}
+    said = re.search(
+        r"^a clip of toy:Toy takes \S+ of the reference workload, (\S+) times the (\S+) in baselines/" + STORED + "$",
+        done.stdout.str(),
+        re.MULTILINE,
+    )
+    assert said is not None
+    assert float(said[1]) < 0.5
+    assert float(said[2]) == pytest.approx(stored["cost"], rel=0.01)
+
+
+def test_ten_times_the_work_fails(timed: Project) -> None:
+    timed.monkeypatch.setenv("STEPS", "2_000_000")
+    done = timed.run()
+    assert counts(done) == {"failed": 1}
+    done.stdout.re_match_lines(
+        [r"a clip of toy:Toy takes .* expected at most 1.5 times: find what became slower, or .*"]
+    )
+
+
+def test_nothing_stored_is_a_command_that_stores(timed: Project) -> None:
+    (timed.path / "baselines" / STORED).unlink()
+    timed.run().stdout.fnmatch_lines(
+        ["no figure of a clip of toy:Toy is stored: record it with: pytest --model toy:Toy . --retrieval-record new"]
+    )
+
+
+def test_without_the_plugin_it_is_skipped_and_says_so(timed: Project) -> None:
+    done = timed.run("-p", "no:benchmark", "-rs")
+    assert counts(done) == {"skipped": 1}
+    done.stdout.fnmatch_lines(["*throughput needs pytest-benchmark: install it, and run without -p no:benchmark"])
