@@ -22,6 +22,7 @@ import soundfile
 
 import pytest_audioretrieval
 from benchmarks import table
+from benchmarks.bench_gate import OTHERS
 from benchmarks.table import ROOT, Row, as_json, elsewhere, interpreter, show
 from pytest_audioretrieval import load_dataset
 
@@ -65,7 +66,7 @@ def gates(folder: Path) -> tuple[float, float, float]:
     """Seconds of the cold gate, of the warm one, and of an empty test."""
     (folder / "test_empty.py").write_text("def test_empty():\n    pass\n")
     (folder / "pytest.ini").write_text("[pytest]\n")
-    pytest = [sys.executable, "-m", "pytest", "-q"]
+    pytest = [sys.executable, "-m", "pytest", "-q", *OTHERS]
     gate = [*pytest, "--model", MODEL, "--retrieval-suite", "captions", "--retrieval-dataset", "data"]
     processor_seconds([*gate, "--retrieval-record", "new", "--retrieval-cache", "elsewhere"], folder)
     cold = processor_seconds(gate, folder)
