@@ -20,8 +20,9 @@ import soundfile
 import soxr
 
 from benchmarks.table import Row, show
-from pytest_audioretrieval.audio.decode import decode
 from pytest_audioretrieval.audio.window import prepare
+from pytest_audioretrieval.data.sound_files import clip_of
+from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.ahead import WORKERS, ahead
 from pytest_audioretrieval.protocol import Protocol
 
@@ -30,7 +31,7 @@ FORMATS = {"WAV": "PCM_16", "FLAC": "PCM_16", "OGG": "VORBIS"}
 PROTOCOL = Protocol()
 
 
-def record(folder: Path, kind: str) -> list[Path]:
+def record(folder: Path, kind: str) -> list[Clip]:
     """Coloured noise, which packs about as well as recordings do."""
     rng = np.random.default_rng(0)
     paths = []
@@ -42,22 +43,22 @@ def record(folder: Path, kind: str) -> list[Path]:
         with soundfile.SoundFile(paths[-1], "w", RATE, 2, subtype=FORMATS[kind], format=kind) as file:
             for start in range(0, len(samples), RATE):
                 file.write(samples[start : start + RATE].clip(-1, 1))
-    return paths
+    return [clip_of(path, path.name) for path in paths]
 
 
-def ours(path: Path) -> Any:
-    return prepare(decode(path, name=path.name), PROTOCOL)[0]
+def ours(clip: Clip) -> Any:
+    return prepare(clip.read(), PROTOCOL)[0]
 
 
-def bare(path: Path) -> Any:
-    samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
+def bare(clip: Clip) -> Any:
+    samples, rate = soundfile.read(clip.path, dtype="float32", always_2d=True)
     return soxr.resample(samples.mean(axis=1), rate, PROTOCOL.sample_rate, quality="HQ")[: PROTOCOL.window_samples]
 
 
-def taken(clock: Callable[[], float], work: Callable[[Path], Any], paths: Sequence[Path]) -> float:
+def taken(clock: Callable[[], float], work: Callable[[Clip], Any], clips: Sequence[Clip]) -> float:
     started = clock()
-    for path in paths:
-        work(path)
+    for clip in clips:
+        work(clip)
     return clock() - started
 
 
@@ -65,23 +66,23 @@ def rows() -> list[Row]:
     found = []
     for kind in FORMATS:
         with tempfile.TemporaryDirectory() as folder:
-            paths = record(Path(folder), kind)
-            np.testing.assert_allclose(ours(paths[0]), bare(paths[0]), atol=1e-5)
-            takes = [(taken(process_time, ours, paths), taken(process_time, bare, paths)) for _ in range(ROUNDS)]
+            clips = record(Path(folder), kind)
+            np.testing.assert_allclose(ours(clips[0]), bare(clips[0]), atol=1e-5)
+            takes = [(taken(process_time, ours, clips), taken(process_time, bare, clips)) for _ in range(ROUNDS)]
             slow, base = (min(column) / CLIPS for column in zip(*takes, strict=True))
             note = f"{slow * 1e3:.1f} ms a clip of {SECONDS} s, {base * 1e3:.1f} ms bare"
             found.append(Row(f"decode + resample, {kind}", "soundfile + soxr", slow / base, at_most=1.15, note=note))
-            found.append(threads(kind, paths))
+            found.append(threads(kind, clips))
     return found
 
 
-def threads(kind: str, paths: Sequence[Path]) -> Row:
+def threads(kind: str, clips: Sequence[Clip]) -> Row:
     """How much sooner ``ahead`` is done, and how many cores it kept busy."""
     takes = []
     for _ in range(ROUNDS):
-        alone = taken(perf_counter, ours, paths)
+        alone = taken(perf_counter, ours, clips)
         wall, cpu = perf_counter(), process_time()
-        assert len(list(ahead(ours, paths))) == len(paths)
+        assert len(list(ahead(ours, clips))) == len(clips)
         wall, cpu = perf_counter() - wall, process_time() - cpu
         takes.append((alone, wall, cpu / wall))
     alone, together, cores = (

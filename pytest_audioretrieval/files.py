@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever stops the process that writes them."""
+"""Files that are whole or not there, whatever stops the process that writes them; and whether one is what it was."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ def write_atomically(path: Path, content: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def stamp(path: Path) -> tuple[int, int, int]:
+    """Changes when ``path`` is written or replaced, as far as the file system tells, without reading it."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pytest_audioretrieval.errors import PinError, one_line
+from pytest_audioretrieval.files import stamp
 from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import COMMIT
 
@@ -197,12 +198,11 @@ def _agreed(own: T | None, known: T | None, what: str, then: str) -> T | None:
 
 def sha256_of(path: Path) -> str:
     """sha256 (hex) of a file's bytes; read once in a process, as long as the file system says it is the same file."""
-    now = path.stat()
-    return _sha256(path, now.st_ino, now.st_size, now.st_mtime_ns)
+    return _sha256(path, stamp(path))
 
 
 @cache
-def _sha256(path: Path, *_state: int) -> str:
+def _sha256(path: Path, _stamp: tuple[int, int, int]) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -17,6 +17,7 @@ from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
 from pytest_audioretrieval.errors import BaselineError, RetrievalError, SpecError
+from pytest_audioretrieval.files import stamp
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import ModelSpec
@@ -162,14 +163,14 @@ class RetrievalSession:
         if other != where:
             raise SpecError(f"two {kind}s are called {name!r} ({other} and {where}): rename one, or run them apart")
 
-    def _stamps(self) -> dict[Path, tuple[int, int]]:
+    def _stamps(self) -> dict[Path, tuple[int, int, int]]:
         if not self.settings["record"]:
             return {}
-        return {path: _stamp(path) for path in self.shelf.own.glob("*/*/*.json")}
+        return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json")}
 
     def recorded_now(self, path: Path) -> bool:
         """Whether ``path`` was written since this run began, here or by another xdist worker."""
-        return path.is_file() and self._at_start.get(path) != _stamp(path)
+        return path.is_file() and self._at_start.get(path) != stamp(path)
 
     def dataset(self, target: Target) -> Dataset:
         name = target.source.name
@@ -328,12 +329,6 @@ class RetrievalSession:
         base = self.settings.invocation_dir
         paths = [Path(arg) for arg in self.config.args if not collection.is_suite(Path(arg))]
         return [path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path) for path in paths]
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Changes with every atomic write of ``path``."""
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns
 
 
 def _check_marker(marker: dict[str, Any]) -> None:

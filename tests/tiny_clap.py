@@ -27,22 +27,24 @@ def build_tiny_clap(folder: Path, *, fused: bool = True, seed: int = 0) -> Path:
 
 def write_clap(folder: Path, config: Any, front: Any, *, seed: int) -> Path:
     """Write a random model of ``config``, the extractor ``front`` and a tokenizer of ``TOKENS`` to ``folder``."""
-    import torch
-    from transformers import ClapModel, ClapProcessor, logging
+    from transformers import ClapModel, ClapProcessor
 
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            ClapModel(config).save_pretrained(folder)
-    finally:
-        if bars:
-            logging.enable_progress_bar()
+    save_random(ClapModel, config, folder, seed)
     ClapProcessor(feature_extractor=front, tokenizer=_tokenizer(folder)).save_pretrained(folder)
     for name in ("vocab.json", "merges.txt"):  # tokenizer.json holds both
         (folder / name).unlink(missing_ok=True)
     return folder
+
+
+def save_random(model: Any, config: Any, folder: Path, seed: int) -> None:
+    """Write a random ``model`` of ``config`` to ``folder``."""
+    import torch
+
+    from pytest_audioretrieval.models.inference import quiet_transformers
+
+    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model(config).save_pretrained(folder)
 
 
 def _tokenizer(folder: Path) -> Any:

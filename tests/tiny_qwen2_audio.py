@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.tiny_clap import save_random
+
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<|audio_bos|>", "<|AUDIO|>", "<|audio_eos|>"]
 #: Seconds of its windows, at 16 kHz.
 SECONDS = 2
@@ -14,7 +16,6 @@ def build_tiny_qwen2_audio(folder: Path, *, seed: int = 0) -> Path:
 
     A token is a byte, but for ``Yes``, ``No`` and ``Yes`` behind a space; the chat template is the processor's own.
     """
-    import torch
     from tokenizers.pre_tokenizers import ByteLevel
     from transformers import (
         Qwen2AudioConfig,
@@ -22,7 +23,6 @@ def build_tiny_qwen2_audio(folder: Path, *, seed: int = 0) -> Path:
         Qwen2AudioProcessor,
         Qwen2Tokenizer,
         WhisperFeatureExtractor,
-        logging,
     )
 
     words = [*sorted(ByteLevel.alphabet()), "Ye", "Yes", "\u0120Yes", "No"]  # byte-level BPE writes a space as U+0120
@@ -38,13 +38,7 @@ def build_tiny_qwen2_audio(folder: Path, *, seed: int = 0) -> Path:
         audio_token_index=tokenizer.convert_tokens_to_ids("<|AUDIO|>"),
     )
     front = WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS)
-    logging.disable_progress_bar()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            Qwen2AudioForConditionalGeneration(config).save_pretrained(folder)
-    finally:
-        logging.enable_progress_bar()
+    save_random(Qwen2AudioForConditionalGeneration, config, folder, seed)
     Qwen2AudioProcessor(feature_extractor=front, tokenizer=tokenizer).save_pretrained(folder)
     return folder
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.errors import AudioError, DataError
+from pytest_audioretrieval.files import stamp
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
@@ -54,9 +55,8 @@ def clip_of(path: Path, name: str) -> Clip:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Clip(name, digest, partial(_read, path, name, digest), path)
+    before, digest = stamp(path), _digest(path)
+    return Clip(name, digest, partial(_read, path, name, digest, before), path)
 
 
 def by_stem(folder: Path) -> dict[str, list[str]]:
@@ -79,11 +79,16 @@ def only(names: list[str], folder: Path) -> str | None:
     return names[0] if names else None
 
 
-def _read(path: Path, name: str, digest: str) -> Waveform:
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read(path: Path, name: str, digest: str, before: tuple[int, int, int]) -> Waveform:
     """Decode it, if it still holds what was hashed: its vector is stored under that hash."""
     from pytest_audioretrieval.audio.decode import decode
 
-    with suppress(OSError), path.open("rb") as stream:  # what cannot be read ``decode`` tells
-        if hashlib.file_digest(stream, "sha256").hexdigest() != digest:
+    with suppress(OSError):  # what cannot be read ``decode`` tells
+        if stamp(path) != before and _digest(path) != digest:
             raise AudioError(f"clip {name!r}: {path} changed since the dataset was loaded: run again")
     return decode(path, name=name)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError
-from pytest_audioretrieval.metrics.projection import project
+from pytest_audioretrieval.metrics.projection import Projection, project
 from pytest_audioretrieval.metrics.ranking import Best, Counts, Relevant, mask
 from pytest_audioretrieval.metrics.relevance import as_array, read
 from pytest_audioretrieval.metrics.scores import (
@@ -101,27 +101,8 @@ def reformulation(
     after = len(first) + np.arange(len(source))
     standing = _stand(scores, [right[pair] for pair in first] + right)
     old, new = standing.of(before), standing.of(after)
-    source_margin, margin = old.score - old.rival_score, new.score - new.rival_score
-    tal = old.score - new.score
     shift = project(source, reformulated, candidates, targets, old.rival)
-    return Reformulation(
-        source_rank=old.rank,
-        rank=new.rank,
-        rank_drop=new.rank - old.rank,
-        move=shift.move,
-        tal=tal,
-        hnp=new.rival_score - old.rival_score,
-        tbmd=source_margin - margin,
-        tbmd_source_hn=tal + (scores.pairs(after, old.rival) - old.rival_score),
-        tbmd_reformulated_hn=tal + (new.rival_score - scores.pairs(before, new.rival)),
-        shift_norm=shift.shift_norm,
-        p_audio=shift.p_audio,
-        p_boundary=shift.p_boundary,
-        source_margin=source_margin,
-        margin=margin,
-        source_hard_negative=old.rival,
-        hard_negative=new.rival,
-    )
+    return _compared(old, new, shift, scores.pairs(after, old.rival), scores.pairs(before, new.rival))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +114,38 @@ class _Standing:
     rival: Ints
     rival_score: Floats
 
+    @property
+    def margin(self) -> Floats:
+        """How far it stands above its rival."""
+        return self.score - self.rival_score
+
     def of(self, rows: Ints) -> _Standing:
         return _Standing(self.score[rows], self.rank[rows], self.rival[rows], self.rival_score[rows])
+
+
+def _compared(
+    old: _Standing, new: _Standing, shift: Projection, old_rival_now: Floats, new_rival_before: Floats
+) -> Reformulation:
+    """All measures of pairs; ``old_rival_now`` scores the source's rival against the reformulated query, [P]."""
+    tal = old.score - new.score
+    return Reformulation(
+        source_rank=old.rank,
+        rank=new.rank,
+        rank_drop=new.rank - old.rank,
+        move=shift.move,
+        tal=tal,
+        hnp=new.rival_score - old.rival_score,
+        tbmd=old.margin - new.margin,
+        tbmd_source_hn=tal + (old_rival_now - old.rival_score),
+        tbmd_reformulated_hn=tal + (new.rival_score - new_rival_before),
+        shift_norm=shift.shift_norm,
+        p_audio=shift.p_audio,
+        p_boundary=shift.p_boundary,
+        source_margin=old.margin,
+        margin=new.margin,
+        source_hard_negative=old.rival,
+        hard_negative=new.rival,
+    )
 
 
 def _stand(scores: VectorScores, right: Sequence[Sequence[int]]) -> _Standing:

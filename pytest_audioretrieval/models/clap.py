@@ -7,26 +7,24 @@ text to the audio as well (faults 46 to 48, 50, 85).
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, ClapConfig, ClapFeatureExtractor, ClapModel
+from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel
 
-from pytest_audioretrieval.errors import ModelError, one_line
+from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.front_end import LogMel
-from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
+from pytest_audioretrieval.models.inference import Vectors, float32_inference, unit_rows
 from pytest_audioretrieval.models.inputs import check_windows, token_limit
+from pytest_audioretrieval.models.pretrained import pretrained
 from pytest_audioretrieval.protocol import Protocol
 
 #: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
 UNUSED_POSITIONS = 2
-#: Buffers that some versions save and others compute (fault 72).
-COMPUTED = ("position_ids", "token_type_ids", "relative_position_index", "num_batches_tracked")
 
 
 class Clap:
@@ -128,33 +126,14 @@ class Clap:
 
 
 def _load(folder: Path) -> tuple[Any, Any, Any]:
-    try:
-        with quiet_transformers():
-            kind = ClapConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
-            if kind != "clap":
-                raise ValueError(f"config.json says model_type {kind!r}, expected 'clap'")
-            model, report = ClapModel.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, output_loading_info=True
-            )
-            # The default may ask on the terminal whether to run code of the folder.
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            extractor = _extractor(folder)
-    except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
-        raise ModelError(
-            f"{folder} is no loadable CLAP: {one_line(error)}: restore the folder or save it anew"
-        ) from None
-    lost = [*report["missing_keys"], *report["mismatched_keys"]]
-    if lost:
-        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
-    foreign = [key for key in report["unexpected_keys"] if not key.endswith(COMPUTED)]
-    if foreign:
-        warnings.warn(
-            f"{folder}: {len(foreign)} tensors have no place in the model of its config and are not used, "
-            f"first {min(foreign)}",
-            stacklevel=3,
-        )
+    def parts() -> tuple[Any, Any]:
+        # The default may ask on the terminal whether to run code of the folder.
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return tokenizer, _extractor(folder)
+
+    model, (tokenizer, extractor) = pretrained(folder, ClapModel, "CLAP", parts)
     _check_parts(folder, model.config, tokenizer, extractor)
-    return model.float().eval(), tokenizer, extractor
+    return model, tokenizer, extractor
 
 
 def _extractor(folder: Path) -> Any:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from transformers import GenerationConfig, Qwen2AudioConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
+from transformers import GenerationConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
 
-from pytest_audioretrieval.errors import AudioError, ModelError, one_line
+from pytest_audioretrieval.errors import AudioError, ModelError
 from pytest_audioretrieval.models.bridges.qwen2_audio import (
     DESCRIBE,
     LABELS,
@@ -24,6 +24,7 @@ from pytest_audioretrieval.models.bridges.qwen2_audio import (
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers
 from pytest_audioretrieval.models.inputs import check_windows
+from pytest_audioretrieval.models.pretrained import pretrained
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.protocol import Protocol
@@ -201,24 +202,12 @@ def _places(frames: int) -> int:
 
 
 def _load(folder: Path) -> tuple[Any, Any]:
-    try:
-        with quiet_transformers():
-            kind = Qwen2AudioConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
-            if kind != "qwen2_audio":
-                raise ValueError(f"config.json says model_type {kind!r}, expected 'qwen2_audio'")
-            model, report = Qwen2AudioForConditionalGeneration.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-            )
-            processor = Qwen2AudioProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
-        raise ModelError(
-            f"{folder} is no loadable Qwen2-Audio: {one_line(error)}: restore the folder or save it anew"
-        ) from None
-    lost = [*report["missing_keys"], *report["mismatched_keys"]]
-    if lost:
-        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+    def parts() -> Any:
+        return Qwen2AudioProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+    model, processor = pretrained(folder, Qwen2AudioForConditionalGeneration, "Qwen2-Audio", parts)
     _check_parts(folder, model.config, processor)
-    return model.float().eval(), processor
+    return model, processor
 
 
 def _check_parts(folder: Path, config: Any, processor: Any) -> None:

@@ -1,0 +1,57 @@
+"""A model of transformers from its folder: all of its weights, nothing but its weights, no code, no pickle."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_audioretrieval.errors import ModelError, one_line
+from pytest_audioretrieval.models.inference import quiet_transformers
+
+T = TypeVar("T")
+#: Buffers that some versions save and others compute (fault 72).
+COMPUTED = ("position_ids", "token_type_ids", "relative_position_index", "num_batches_tracked")
+
+
+def pretrained(folder: Path, model: Any, called: str, parts: Callable[[], T]) -> tuple[Any, T]:
+    """The model in float32 and eval mode, and its other ``parts``: tokenizer, front-end.
+
+    Args:
+        folder: written by ``save_pretrained``; its files have been hashed by now.
+        model: class of transformers.
+        called: how errors call what was expected.
+
+    Raises:
+        ModelError: the folder is of another kind, cannot be loaded, or lacks weights.
+    """
+    kind = model.config_class.model_type
+    try:
+        with quiet_transformers():
+            found = model.config_class.get_config_dict(folder, local_files_only=True)[0].get("model_type")
+            if found != kind:
+                raise ValueError(f"config.json says model_type {found!r}, expected {kind!r}")
+            made, report = model.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+            others = parts()
+    except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
+        raise ModelError(
+            f"{folder} is no loadable {called}: {one_line(error)}: restore the folder or save it anew"
+        ) from None
+    _check_weights(folder, report)
+    return made.float().eval(), others
+
+
+def _check_weights(folder: Path, report: Any) -> None:
+    lost = [*report["missing_keys"], *report["mismatched_keys"]]
+    if lost:
+        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+    foreign = [key for key in report["unexpected_keys"] if not key.endswith(COMPUTED)]
+    if foreign:
+        warnings.warn(
+            f"{folder}: {len(foreign)} tensors have no place in the model of its config and are not used, "
+            f"first {min(foreign)}",
+            stacklevel=4,
+        )
