@@ -81,15 +81,7 @@ def cached(hub: str, commit: str) -> Path:
     folder = snapshots(hub, "dataset").get(commit)
     if folder is None:
         raise absent(hub, commit, "dataset")
-    shards = Counter[tuple[Path, str]]()
-    for path in folder.rglob("*.parquet"):
-        shard = _SHARD.search(path.name)
-        if shard:
-            shards[path.parent / path.name[: shard.start()], shard[1]] += 1
-    for (name, total), found in shards.items():
-        if found != int(total):
-            what = f"{found} of the {int(total)} files {name.relative_to(folder).as_posix()}-*.parquet are"
-            raise _absent(f"dataset {hub}@{commit}", what, True)
+    _refuse_gaps(folder, folder.rglob("*.parquet"), f"dataset {hub}@{commit}", offline=True)
     return folder
 
 
@@ -98,20 +90,23 @@ def _absent(what: str, found: str, offline: bool) -> DataError:
     return DataError(f"{what}: {found} in the local cache, and {why}: download it once with a network connection")
 
 
+def _refuse_gaps(folder: Path, paths: Iterable[Path], what: str, *, offline: bool) -> None:
+    """Refuse splits of which numbered files are missing: the name of each says how many there are."""
+    shards = ((path, shard) for path in paths if (shard := _SHARD.search(path.name)))
+    splits = Counter((path.with_name(path.name[: shard.start()]), int(shard[1])) for path, shard in shards)
+    for (split, count), here in splits.items():
+        if here != count:
+            name = split.relative_to(folder).as_posix()
+            raise _absent(what, f"{here} of the {count} files {name}-*.parquet are", offline)
+
+
 def _parts(folder: Path, patterns: Sequence[str], what: str, *, offline: bool) -> list[Part]:
-    """The files of one subset; the name of each says how many there are."""
+    """The files of one subset, by the first pattern that matches; it may match several splits."""
     for pattern in patterns:
         paths = sorted(path for path in folder.glob(pattern) if path.is_file())
         if not paths:
             continue
-        # A pattern may match several splits, each of so many files as their names say.
-        shards = ((path, shard) for path in paths if (shard := _SHARD.search(path.name)))
-        splits = Counter((path.with_name(path.name[: shard.start()]), int(shard[1])) for path, shard in shards)
-        for (split, count), here in splits.items():
-            if here != count:
-                raise _absent(
-                    what, f"{here} of the {count} files {split.relative_to(folder).as_posix()}-* are", offline
-                )
+        _refuse_gaps(folder, paths, what, offline=offline)
         return [Part(path.relative_to(folder).as_posix(), path) for path in paths]
     if offline:
         raise _absent(what, f"no file {patterns[-1]} is", offline)

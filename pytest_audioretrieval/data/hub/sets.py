@@ -137,7 +137,7 @@ SETS: dict[str, HubSet] = {
 def subsets_of(hub: str) -> Subsets:
     """Which files of a repository are read: of a named set its own, of another those of split ``test``."""
     known = next((one.layout for one in SETS.values() if one.hub == hub and one.layout is not None), None)
-    return known.subsets if known else Rows("", "", ()).subsets
+    return known.subsets if known else [(Rows.pattern,)]
 
 
 def patterns_of(hub: str) -> list[str]:

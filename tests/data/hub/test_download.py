@@ -70,7 +70,9 @@ def test_a_cache_that_lacks_a_shard(offline: bool, why: str, tmp_path: Path) -> 
     """Older clients hand out what they have; the names tell how many files there are."""
     (tmp_path / "data").mkdir()
     (tmp_path / SECOND).touch()
-    with pytest.raises(DataError, match=rf"set: 1 of the 2 files data/test-\* are in the local cache, and {why}"):
+    with pytest.raises(
+        DataError, match=rf"set: 1 of the 2 files data/test-\*\.parquet are in the local cache, and {why}"
+    ):
         download._parts(tmp_path, ["data/test-*.parquet"], "set", offline=offline)
 
 
