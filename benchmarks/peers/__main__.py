@@ -28,8 +28,7 @@ HEAD = """# The catalogue on other libraries
 Written by `python -m benchmarks.peers`, {examples} inputs a property, the same in every run of the same code; `holds`
 says that none of them breaks it. Each library is called by its documented use (`benchmarks/peers/adapters.py`);
 properties are those of `pytest --retrieval-suite properties`. A definition that a library chose otherwise, and says so,
-is no fault: its
-figures just do not compare with ours.
+is no fault: its figures just do not compare with ours.
 
 {versions}
 
