@@ -30,7 +30,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def stamp(path: Path) -> tuple[int, int, int]:
-    """Changes when ``path`` is written or replaced, as far as the file system tells, without reading it."""
+def stamp(path: Path) -> tuple[int, ...]:
+    """Changes when ``path`` is written or replaced, as far as the file system tells, without reading it.
+
+    Who copies may set the time of the last write back, and a new file may get the number of one that was removed; the
+    time of the last change of either is the system's own.
+    """
     found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

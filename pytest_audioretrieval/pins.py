@@ -202,7 +202,7 @@ def sha256_of(path: Path) -> str:
 
 
 @cache
-def _sha256(path: Path, _stamp: tuple[int, int, int]) -> str:
+def _sha256(path: Path, _stamp: tuple[int, ...]) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -163,7 +163,7 @@ class RetrievalSession:
         if other != where:
             raise SpecError(f"two {kind}s are called {name!r} ({other} and {where}): rename one, or run them apart")
 
-    def _stamps(self) -> dict[Path, tuple[int, int, int]]:
+    def _stamps(self) -> dict[Path, tuple[int, ...]]:
         if not self.settings["record"]:
             return {}
         return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json")}

@@ -84,7 +84,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _read(path: Path, name: str, digest: str, before: tuple[int, int, int]) -> Waveform:
+def _read(path: Path, name: str, digest: str, before: tuple[int, ...]) -> Waveform:
     """Decode it, if it still holds what was hashed: its vector is stored under that hash."""
     from pytest_audioretrieval.audio.decode import decode
 

@@ -72,7 +72,10 @@ def _add_tokens(folder: Path) -> None:
         (_write("config.json", b"{}"), "says model_type None, expected 'clap'"),
         (_edit("config.json", lambda c: c["text_config"].update(hidden_size="wide")), "is no loadable CLAP"),
         (_edit("config.json", lambda c: c["text_config"].update(num_hidden_layers=2)), "weights lack 16 tensors"),
-        (_edit("config.json", lambda c: c.update(projection_dim=24)), "is no loadable CLAP"),
+        (
+            _edit("config.json", lambda c: c.update(projection_dim=24)),
+            "weights lack 8 tensors, first audio_projection.linear1.bias: they belong to another config",
+        ),
         (
             _edit(FRONT, lambda c: c.get("feature_extractor", c).update(truncation="rand_trunc")),
             "truncation is 'rand_trunc', a model with enable_fusion=True was trained with 'fusion'",
