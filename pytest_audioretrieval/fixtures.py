@@ -82,8 +82,7 @@ def throughput(request: pytest.FixtureRequest, retrieval_target: Target, retriev
 
     if not request.config.pluginmanager.hasplugin("benchmark"):
         pytest.skip("throughput needs pytest-benchmark: install it, and run without -p no:benchmark")
-    benchmark = request.getfixturevalue("benchmark")
-    return Throughput(_session(request), retrieval_target, retriever.device, request.node, benchmark)
+    return Throughput(_session(request), retrieval_target, retriever.device, request)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Is a checkpoint as fast as it was? Each time is divided by that of a reference workload taken in the same run.
 
-    pytest --retrieval-suite throughput --model SPEC [--retrieval-record new|all]
+    pytest --retrieval-suite throughput --model SPEC [--retrieval-record new|changed|all]
 
 pytest-benchmark prints the times of a batch of clips and of a query; ``pytest_audioretrieval/throughput.py`` says what
 is stored.

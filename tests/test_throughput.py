@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audioretrieval import throughput
-from pytest_audioretrieval.errors import BaselineError
+from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.shipped import shipped
 from pytest_audioretrieval.throughput import Figure
 
@@ -54,9 +54,17 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "stored.json"
     path.write_text(throughput.encode(figure(0.123456)))
     assert throughput.read(path) == figure(0.1235)
-    path.write_text("{}")
-    with pytest.raises(BaselineError, match="holds no figure of throughput"):
-        throughput.read(path)
+    for damaged in ("{}", '{"device": "cpu", "protocol": "short-clip", "cost": 0}'):
+        path.write_text(damaged)
+        with pytest.raises(BaselineError, match="holds no figure of throughput"):
+            throughput.read(path)
+
+
+@pytest.mark.parametrize(("items", "what"), [(0, "clip"), (-1, "clip"), (1, "../../clip"), (1, ""), (1, "a/b")])
+def test_what_gives_no_figure_is_refused(items: int, what: str) -> None:
+    with pytest.raises(SpecError, match=r"^(items|what) is .*: expected"):
+        throughput.check(items, what)
+    throughput.check(8, "own_clip-2")
 
 
 def test_the_packaged_figures_are_read() -> None:

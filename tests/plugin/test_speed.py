@@ -68,3 +68,36 @@ def test_without_the_plugin_it_is_skipped_and_says_so(timed: Project) -> None:
     done = timed.run("-p", "no:benchmark", "-rs")
     assert counts(done) == {"skipped": 1}
     done.stdout.fnmatch_lines(["*throughput needs pytest-benchmark: install it, and run without -p no:benchmark"])
+
+
+def test_changed_records_what_would_fail_and_nothing_else(timed: Project) -> None:
+    before = timed.stored()[STORED]
+    timed.monkeypatch.setenv("STEPS", "20_000")
+    assert counts(timed.run("--retrieval-record", "changed")) == {"passed": 1}
+    assert timed.stored()[STORED] == before
+    timed.monkeypatch.setenv("STEPS", "2_000_000")
+    assert counts(timed.run("--retrieval-record", "changed")) == {"recorded": 1}
+    assert json.loads(timed.stored()[STORED])["cost"] > 2 * json.loads(before)["cost"]
+    (timed.path / "baselines" / STORED).write_text("{}")
+    assert counts(timed.run("--retrieval-record", "new")) == {"failed": 1}
+    assert counts(timed.run("--retrieval-record", "changed")) == {"recorded": 1}
+
+
+def test_a_name_that_leaves_the_baselines_is_refused(timed: Project) -> None:
+    timed.pytester.makepyfile(test_toys=SPEED.replace('"clip"', '"../../clip"'))
+    done = timed.run("--retrieval-record", "all")
+    assert counts(done) == {"failed": 1}
+    done.stdout.fnmatch_lines(["SpecError: what is '../../clip': expected a name of letters, digits, '-' and '_'*"])
+    assert list(timed.stored()) == [STORED]
+
+
+def test_two_tests_of_one_figure_record_it_once(timed: Project) -> None:
+    timed.pytester.makepyfile(test_toys=SPEED + SPEED.replace("test_speed", "test_again").partition("import pytest")[2])
+    assert counts(timed.run("--retrieval-record", "all")) == {"recorded": 2}
+
+
+def test_one_take_is_no_figure(timed: Project) -> None:
+    """xdist switches pytest-benchmark off: a first take is cold, and was recorded as the cost."""
+    done = timed.run("--benchmark-disable", "--retrieval-record", "all", "-rs")
+    assert counts(done) == {"skipped": 1}
+    done.stdout.fnmatch_lines(["*throughput needs repeated takes: run without -n*"])
