@@ -58,5 +58,5 @@ def _check_weights(folder: Path, report: Any) -> None:
         warnings.warn(
             f"{folder}: {len(foreign)} tensors have no place in the model of its config and are not used, "
             f"first {min(foreign)}",
-            stacklevel=4,
+            stacklevel=5,
         )
