@@ -23,6 +23,8 @@ STORED = "throughput/clip/toy%3AToy.json"
 
 @pytest.fixture
 def timed(project: Project) -> Project:
+    # Set where these tests run under -n; pytest-benchmark would take the project's own run for a worker's and not time.
+    project.monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     project.pytester.makepyfile(test_toys=SPEED)
     ini = project.path / "tox.ini"
     ini.write_text(ini.read_text().replace("-p no:benchmark ", ""))
