@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.models.imports import lasting
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
 from pytest_audioretrieval.pins import project_pins, sha256_of, verify
 from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.models.clap import Clap
     from pytest_audioretrieval.models.types import Model, Retriever
     from pytest_audioretrieval.spec import ModelSpec
 
@@ -100,9 +102,14 @@ def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool
         return _model(made(spec, device=device, offline=offline, pins=pins), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
-    from pytest_audioretrieval.models.clap import Clap
+    return _clap()(identity.folder, device=device)
 
-    return Clap(identity.folder, device=device)
+
+@cache  # a second time would freeze the model that the first has loaded
+def _clap() -> type[Clap]:
+    with lasting():
+        from pytest_audioretrieval.models.clap import Clap
+    return Clap
 
 
 def retriever(model: Model, name: str) -> Retriever:

@@ -22,7 +22,7 @@ import torch
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="GNU's OpenMP is the one that tells")
-@pytest.mark.parametrize("said, turns", [(None, "'0'"), ("active", "'30000000000'")])
+@pytest.mark.parametrize(("said", "turns"), [(None, "'0'"), ("active", "'30000000000'")])
 def test_threads_that_wait_sleep_unless_told_otherwise(said: str | None, turns: str) -> None:
     environment = {
         name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
