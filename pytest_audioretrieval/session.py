@@ -169,7 +169,7 @@ class RetrievalSession:
     def _stamps(self) -> dict[Path, tuple[int, ...]]:
         if not self.settings["record"]:
             return {}
-        return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json")}
+        return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json") if path.is_file()}
 
     def recorded_now(self, path: Path) -> bool:
         """Whether ``path`` was written since this run began, here or by another xdist worker."""
