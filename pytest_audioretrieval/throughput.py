@@ -139,6 +139,7 @@ class Throughput:
 
     def __init__(self, session: RetrievalSession, target: Target, device: str, request: pytest.FixtureRequest) -> None:
         self._session, self._target, self._device, self._request = session, target, device, request
+        self._judged = ""
 
     def judge(self, work: Callable[[], object], items: int, what: str) -> Figure:
         """Time ``work``, which does ``items`` at once, and fail where one costs more than ``ALLOWED`` times its figure.
@@ -150,11 +151,14 @@ class Throughput:
             what: one of the items, such as ``clip``. A model has one figure of it, whatever the dataset.
 
         Raises:
-            SpecError: no items, or a name that is none.
+            SpecError: no items, a name that is none, or a second figure in one test.
             BaselineError: the stored figure is damaged, or not comparable.
         """
         __tracebackhide__ = True
         check(items, what)
+        if self._judged:  # pytest-benchmark times one thing a test
+            raise SpecError(f"{what} is judged after {self._judged}: one figure a test, give each a test of its own")
+        self._judged = what
         session, model = self._session, self._target.model
         path, own = session.shelf.find(FOLDER, what, model.slug), session.shelf.target(FOLDER, what, model.slug)
         record = session.settings["record"]

@@ -98,6 +98,15 @@ def test_two_tests_of_one_figure_record_it_once(timed: Project) -> None:
     assert counts(timed.run("--retrieval-record", "all")) == {"recorded": 2}
 
 
+def test_a_second_figure_in_one_test_is_refused_before_it_is_timed(timed: Project) -> None:
+    again = '    throughput.judge(lambda: open("timed", "w"), 1, "query")\n'
+    timed.pytester.makepyfile(test_toys=SPEED + again)
+    done = timed.run()
+    assert counts(done) == {"failed": 1}
+    done.stdout.fnmatch_lines(["SpecError: query is judged after clip: one figure a test, give each a test of its own"])
+    assert not (timed.path / "timed").exists()
+
+
 def test_one_take_is_no_figure(timed: Project) -> None:
     """xdist switches pytest-benchmark off: a first take is cold, and was recorded as the cost."""
     done = timed.run("--benchmark-disable", "--retrieval-record", "all", "-rs")
