@@ -31,6 +31,7 @@ ALLOWED = 1.5
 #: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
 SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
 ROUNDS = 10
+ANEW = "record it anew with --retrieval-record changed"
 #: What a figure is of; a folder is called so.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -101,7 +102,7 @@ def read(path: Path) -> Figure:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Figure)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path} holds no figure of throughput ({error}): record it anew") from None
+        raise BaselineError(f"{path} holds no figure of throughput ({error}): {ANEW}") from None
 
 
 def encode(figure: Figure) -> str:
@@ -110,16 +111,16 @@ def encode(figure: Figure) -> str:
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 
-def compared(found: Figure, stored: Figure, where: str) -> str:
-    """What a checkpoint costs, over what is stored ``where``.
-
-    Raises:
-        BaselineError: one of another kind of device or another protocol.
-    """
-    for name in ("device", "protocol"):
-        new, old = getattr(found, name), getattr(stored, name)
+def refuse_incomparable(stored: Figure, device: str, protocol: str, where: str) -> None:
+    """Raise ``BaselineError`` for a figure of another kind of device, or of another protocol."""
+    for name, old, new in (("device", stored.device, device), ("protocol", stored.protocol, protocol)):
         if new != old:
-            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: record it anew")
+            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: {ANEW}")
+
+
+def compared(found: Figure, stored: Figure, where: str) -> str:
+    """What a checkpoint costs, over what is stored ``where``; see ``refuse_incomparable``."""
+    refuse_incomparable(stored, found.device, found.protocol, where)
     return (
         f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
         f"in {where}"

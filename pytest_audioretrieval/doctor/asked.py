@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_audioretrieval.doctor.judged import figures
 from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
 from pytest_audioretrieval.session import session_of
 
@@ -28,8 +29,19 @@ class Row(NamedTuple):
     next: str = ""
 
 
-#: Target -> whether a test compares it with a stored run.
-Asked = dict["Target", bool]
+class Needs(NamedTuple):
+    """What the tests of one target compare it with.
+
+    Attributes:
+        run: whether it is a stored run.
+        figures: names of stored figures of throughput; None among them where only the tests know.
+    """
+
+    run: bool = False
+    figures: frozenset[str | None] = frozenset()
+
+
+Asked = dict["Target", Needs]
 Check = Callable[["RetrievalSession", Asked], list[Row]]
 
 
@@ -102,7 +114,8 @@ def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
         if target is None:
             nameless.append(item)
         else:
-            asked[target] = asked.get(target, False) or _compares(item)
+            known = asked.get(target, Needs())
+            asked[target] = Needs(known.run or _compares(item), known.figures | figures(item))
     return asked, nameless
 
 
