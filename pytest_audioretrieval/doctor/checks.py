@@ -16,6 +16,7 @@ from pytest_audioretrieval.baselines import protocols
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.bridges.two_stage import stages
@@ -142,6 +143,8 @@ def _module(what: str, name: str, module: str, context: str) -> Row:
     # The packages above a module would be imported to look for it.
     top = module.partition(".")[0]
     if importlib.util.find_spec(top) is None:
+        if beside(top):
+            return Row(what, name, f"{context}`pytest` does not look for module {top!r} in this folder", BESIDE)
         return Row(what, name, f"{context}there is no module {top!r}", f"install what has {top!r}, or mend the name")
     return Row(what, name, f"module {module} is importable as far as can be seen without importing it")
 

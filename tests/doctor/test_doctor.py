@@ -9,8 +9,9 @@ import pytest
 
 from pytest_audioretrieval.doctor import checks
 from pytest_audioretrieval.doctor.asked import Row
+from pytest_audioretrieval.imported import BESIDE
 from tests.doctor.told import doctor
-from tests.plugin.toys import Project, write_clips
+from tests.plugin.toys import Project, counts, write_clips
 
 
 def test_all_is_there_and_nothing_is_loaded(project: Project) -> None:
@@ -209,3 +210,41 @@ def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) ->
     told = doctor(project)
     assert told.rows["tests", "test_toys.py"] == ("missing", "it needs x")
     assert told.next["tests", "test_toys.py"] == "pip install x"
+
+
+@pytest.fixture
+def pathless(project: Project) -> Project:
+    """The toy model lies in the current folder, and nothing but that makes it importable."""
+    ini = project.path / "tox.ini"
+    ini.write_text(ini.read_text().replace("pythonpath = .\n", ""))
+    return project
+
+
+def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathless: Project) -> None:
+    asked = ["--retrieval-suite", "captions", "--retrieval-record", "new"]
+    told = doctor(pathless, *asked)
+    assert (told.code, told.next) == (1, {("model", "toy:Toy"): BESIDE})
+    assert told.rows["model", "toy:Toy"][1] == (
+        "no backend is registered as 'toy', and `pytest` does not look for module 'toy' in this folder"
+    )
+    assert counts(pathless.process(*asked)) == {"recorded": 10}
+    told = doctor(pathless, "python", "-m", "pytest", *asked)
+    assert (told.code, told.next) == (0, {})
+
+
+def test_a_folder_of_tests_is_looked_in_by_pytest_itself(pathless: Project) -> None:
+    assert doctor(pathless, "--retrieval-record", "new").next == {}
+    assert doctor(pathless, "--retrieval-record", "new", "--import-mode", "importlib").next == {
+        ("model", "toy:Toy"): BESIDE
+    }
+
+
+def test_a_test_that_imports_a_module_of_this_folder(pathless: Project) -> None:
+    folder = pathless.path / "inside"
+    folder.mkdir()
+    (folder / "test_inside.py").write_text("import toy\n" + (pathless.path / "test_toys.py").read_text())
+    asked = ["inside", "--retrieval-record", "new"]
+    told = doctor(pathless, *asked)
+    assert told.rows["tests", "inside/test_inside.py"] == ("missing", "ModuleNotFoundError: No module named 'toy'")
+    assert told.next == {("tests", "inside/test_inside.py"): BESIDE}
+    assert doctor(pathless, "/usr/bin/python3", "-m", "pytest", *asked).next == {}
