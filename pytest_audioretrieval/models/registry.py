@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
-from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.imported import BESIDE, beside, imported
 from pytest_audioretrieval.models.imports import lasting
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
@@ -168,10 +168,9 @@ def _imported(spec: ModelSpec) -> Any:
     except (ImportError, AttributeError) as error:
         module = spec.text.partition(":")[0]
         known = ", ".join(sorted(backends())) or "none"
-        if isinstance(error, ModuleNotFoundError) and error.name == module and Path(f"{module}.py").is_file():
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0] and beside(error.name):
             raise ModelError(
-                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: "
-                "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ."
+                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: {BESIDE}"
             ) from None
         raise ModelError(
             f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "
