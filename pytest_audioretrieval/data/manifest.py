@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.lines import explain, json_lines, read
@@ -90,8 +91,8 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def load_folder(folder: Path) -> Dataset:
     """Read a dataset folder.
 
-    Surrounding whitespace is stripped and a caption repeated within its clip is removed and counted
-    (pinned protocol, "Fixtures and protocol"). Every sound file is hashed, none is decoded.
+    Captions are cleaned as in the pinned protocol ("Fixtures and protocol"), but an empty one is refused. Every sound
+    file is hashed, none is decoded.
 
     Raises:
         DataError: anything that is not as described above, naming file and line.
@@ -101,7 +102,7 @@ def load_folder(folder: Path) -> Dataset:
     if settings.sha256 is not None:
         verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
     clips: list[Clip] = []
-    captions: list[Caption] = []
+    stated: list[Caption] = []
     notes: Counter[str] = Counter()
     seen: dict[str, int] = {}
     empty = 0
@@ -111,11 +112,11 @@ def load_folder(folder: Path) -> Dataset:
         _check_new(clip.id, line, seen, where)
         seen[clip.id] = number
         clips.append(clip)
-        captions.extend(_captions(clip.id, line, where, notes))
+        stated.extend(_captions(clip.id, line, where))
         empty += bool(line.forms)
     if not clips:
         raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
-    notes["captions that several clips share"] = shared(captions)
+    captions = clean(stated, notes)
     if empty and not any(caption.forms for caption in captions):
         notes["clips whose forms are all empty: rules make the queries"] = empty
     merge = settings.identical_captions == "merge"
@@ -123,7 +124,7 @@ def load_folder(folder: Path) -> Dataset:
         name=settings.name,
         revision=None,
         clips=tuple(clips),
-        captions=tuple(captions),
+        captions=captions,
         fingerprint=fingerprint(clips, captions, merged=merge),
         merge_identical_captions=merge,
         notes={note: count for note, count in notes.items() if count},
@@ -182,19 +183,13 @@ def verify(found: str, expected: str, what: str) -> None:
         raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")
 
 
-def _captions(clip: str, line: Line, where: str, notes: Counter[str]) -> Iterator[Caption]:
+def _captions(clip: str, line: Line, where: str) -> Iterator[Caption]:
     if not line.captions:
         raise DataError(f"{where}: clip {clip!r} has no captions: give at least one")
     forms = _forms(clip, line, where)
-    kept: set[str] = set()
-    for position, raw in enumerate(line.captions):
-        text = raw.strip()
+    for position, text in enumerate(line.captions):
         if shows_nothing(text):
             raise DataError(f"{where}: caption {position} of clip {clip!r} is empty: write it or remove it")
-        if text in kept:
-            notes["captions repeated within a clip, removed"] += 1
-            continue
-        kept.add(text)
         yield Caption(id=f"{clip}#{position}", text=text, clip=clip, forms=forms[position])
 
 
@@ -222,8 +217,3 @@ def _forms(clip: str, line: Line, where: str) -> list[dict[str, str]]:
             if text:
                 made[position][form] = text
     return made
-
-
-def shared(captions: list[Caption]) -> int:
-    """How many captions have a text that another clip has too (no clip repeats a text by now)."""
-    return sum(count for count in Counter(c.text for c in captions).values() if count > 1)

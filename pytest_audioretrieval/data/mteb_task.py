@@ -1,22 +1,24 @@
 """``mteb:TASK``: an audio retrieval task of mteb as a dataset, loaded by mteb at its pinned revision.
 
-What mteb asks is asked: its texts, its clips, its relevance. Three things differ, and are counted: texts are stripped,
-empty ones leave (fault 51), and of equal texts of one clip one stays. Sounds are decoded here, from the bytes stored.
+What mteb asks is asked: its texts, its clips, its relevance. Three things differ, and are counted (``captions.clean``):
+texts are stripped, empty ones leave (fault 51), and of equal texts of one clip one stays. Sounds are decoded here, from
+the bytes stored.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.hub.download import cached
-from pytest_audioretrieval.data.texts import query_text
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
 from pytest_audioretrieval.network import ONCE, no_network
@@ -54,16 +56,15 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
     asks_with_texts = task.metadata.category == "t2a"
     texts, sounds = (parts[name] for name in (("queries", "corpus") if asks_with_texts else ("corpus", "queries")))
     clips = tuple(_clips(sounds, text))
-    notes: Counter[str] = Counter()
-    said = _texts(texts, text, notes)
-    stated = _relevance(parts["relevant_docs"], task.metadata.category)
-    answers = _answers(said, stated, [clip.id for clip in clips], text)
+    _check_ids([clip.id for clip in clips], "clip", text)
+    _check_ids(texts["id"], "text", text)
+    answers = _answers(texts["id"], _relevance(parts["relevant_docs"], task.metadata.category), clips, text)
     several = any(len(found) > 1 for found in answers.values())
-    described = {clip for found in answers.values() for clip in found} == {clip.id for clip in clips}
-    captions = tuple(_captions(said, answers, notes)) if described else ()
-    queries = (
-        () if described else tuple(Query(name, said[name], tuple(right), "all") for name, right in answers.items())
-    )
+    notes: Counter[str] = Counter()
+    kept = clean(_stated(texts, answers), notes)
+    described = {caption.clip for caption in kept} == {clip.id for clip in clips}
+    captions = tuple(_with_own_id(caption, answers) for caption in kept) if described else ()
+    queries = () if described else tuple(_queries(kept, several))
     return Dataset(
         name=name_of(text),
         revision=task.metadata.dataset["revision"],
@@ -173,16 +174,10 @@ def _read(stored: Any, place: int, name: str) -> Waveform:
     return decode(_content(stored[place]["audio"]), name=name)
 
 
-def _texts(rows: Any, text: str, notes: Counter[str]) -> dict[str, str]:
-    """Text by id, without those that are empty."""
-    found = {}
-    for name, raw in zip(rows["id"], rows["text"], strict=True):
-        said = query_text(raw, f"dataset {text!r}: text {name!r}")
-        if said:
-            found[name] = said
-        else:
-            notes["empty texts, removed"] += 1
-    return found
+def _check_ids(ids: Iterable[str], kind: str, text: str) -> None:
+    twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"dataset {text!r}: {kind} id {twice!r} stands twice: expected each id once")
 
 
 def _relevance(stated: Mapping[str, Mapping[str, float]], category: str) -> Relevance:
@@ -190,9 +185,9 @@ def _relevance(stated: Mapping[str, Mapping[str, float]], category: str) -> Rele
     return pairs if category == "t2a" else [(found, query) for query, found in pairs]
 
 
-def _answers(texts: Mapping[str, str], right: Relevance, clips: Sequence[str], name: str) -> dict[str, list[str]]:
+def _answers(texts: Iterable[str], right: Relevance, clips: Iterable[Clip], name: str) -> dict[str, list[str]]:
     """The right clips of each text."""
-    known = set(clips)
+    known = {clip.id for clip in clips}
     found: dict[str, list[str]] = {text: [] for text in texts}
     for text, clip in right:
         if clip not in known:
@@ -205,12 +200,20 @@ def _answers(texts: Mapping[str, str], right: Relevance, clips: Sequence[str], n
     return found
 
 
-def _captions(texts: Mapping[str, str], answers: Mapping[str, list[str]], notes: Counter[str]) -> Iterator[Caption]:
-    kept: set[tuple[str, str]] = set()
-    for name, clips in answers.items():
-        for clip in clips:
-            if (clip, texts[name]) in kept:
-                notes["captions repeated within a clip, removed"] += 1
-                continue
-            kept.add((clip, texts[name]))
-            yield Caption(f"{name}#{clip}" if len(clips) > 1 else name, texts[name], clip)
+def _stated(rows: Any, answers: Mapping[str, list[str]]) -> Iterator[Caption]:
+    """Each text as a caption of each of its right clips, under mteb's id."""
+    for name, said in zip(rows["id"], rows["text"], strict=True):
+        for clip in answers[name]:
+            yield Caption(name, said or "", clip)
+
+
+def _with_own_id(caption: Caption, answers: Mapping[str, list[str]]) -> Caption:
+    return replace(caption, id=f"{caption.id}#{caption.clip}") if len(answers[caption.id]) > 1 else caption
+
+
+def _queries(captions: Iterable[Caption], several: bool) -> Iterator[Query]:
+    groups: defaultdict[str, list[Caption]] = defaultdict(list)
+    for caption in captions:
+        groups[caption.text if several else caption.id].append(caption)
+    for group in groups.values():
+        yield Query(group[0].id, group[0].text, tuple(caption.clip for caption in group), "all")
