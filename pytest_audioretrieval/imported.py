@@ -1,8 +1,9 @@
-"""What a user names in code: ``module:object``."""
+"""What a user, or an entry point, names in code: ``module:object``."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from pytest_audioretrieval.errors import one_line
@@ -17,7 +18,7 @@ def imported(text: str) -> Any:
     module, _, name = text.partition(":")
     try:
         found = import_module(module)
-        return getattr(found, name) if name else found
+        return attrgetter(name)(found) if name else found
     except (ImportError, AttributeError):
         raise
     except (Exception, SystemExit) as error:

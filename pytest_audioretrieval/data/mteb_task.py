@@ -21,6 +21,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.hub.download import cached
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
+from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.network import ONCE, no_network
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
 def _task(text: str) -> tuple[Any, str]:
     name, _, subset = text.removeprefix(PREFIX).partition(":")
     try:
-        import mteb
+        mteb = imported("mteb")
     except ImportError as error:
         raise SpecError(f"dataset {text!r} needs mteb: {one_line(error)}: pip install mteb") from None
     try:

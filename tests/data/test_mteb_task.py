@@ -308,6 +308,14 @@ def test_offline_a_task_that_connects_by_itself_is_one_line(
     )
 
 
+def test_an_mteb_that_fails_when_it_is_imported_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mteb.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mteb", raising=False)
+    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb: 'mteb' fails when .* torchvision::nms"):
+        load_dataset(NAME)
+
+
 def test_nothing_is_loaded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mteb", None)
     named = source(NAME, Path())

@@ -83,7 +83,10 @@ def _judged(parts: list[Part], clip_side: str, text_side: str, grouped: Grouped)
     right: dict[str, str] = {}
     for part in parts:
         for row in parquet.rows(part, [text_side, clip_side, "score"]):
-            if row.cells["score"] <= 0:
+            score = row.cells["score"]
+            if not isinstance(score, (int, float)):
+                raise DataError(f"{row.where}: score {score!r}: expected a number, above 0 where the clip is right")
+            if score <= 0:
                 continue
             text, clip = _name(row.cells[text_side], row.where), _name(row.cells[clip_side], row.where)
             if clip not in grouped.clips:
