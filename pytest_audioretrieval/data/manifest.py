@@ -98,9 +98,7 @@ def load_folder(folder: Path) -> Dataset:
         DataError: anything that is not as described above, naming file and line.
     """
     settings = read_settings(folder)
-    text = read(folder / CAPTIONS, expected=EXPECTED)
-    if settings.sha256 is not None:
-        verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
+    text = _pinned(folder / CAPTIONS, settings)
     clips: list[Clip] = []
     stated: list[Caption] = []
     notes: Counter[str] = Counter()
@@ -131,6 +129,13 @@ def load_folder(folder: Path) -> Dataset:
     )
 
 
+def _pinned(path: Path, settings: Settings) -> bytes:
+    text = read(path, expected=EXPECTED)
+    if settings.sha256 is not None:
+        verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(path))
+    return text
+
+
 def _check_new(clip: str, line: Line, seen: dict[str, int], where: str) -> None:
     if clip in seen:
         own = clip != line.audio
@@ -149,7 +154,7 @@ def read_settings(folder: Path) -> Settings:
     path = folder / SETTINGS
     try:
         settings = msgspec.toml.decode(read(path, expected=EXPECTED), type=Settings)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise DataError(f"{path}: {explain(error, Settings)}") from None
     name = settings.name
     if (
