@@ -14,18 +14,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.hub.download import cached
+from pytest_audioretrieval.data.hub.sounds import Sound
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
 from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.network import ONCE, no_network
-
-if TYPE_CHECKING:
-    from pytest_audioretrieval.audio.types import Waveform
 
 PREFIX = "mteb:"
 CATEGORIES = ("t2a", "a2t")
@@ -160,19 +158,26 @@ def _clips(rows: Any, text: str) -> Iterator[Clip]:
         raise DataError(f"dataset {text!r}: its sounds are {rows.features.get('audio')}: expected encoded audio")
     stored = rows.select_columns(["id", "audio"]).cast_column("audio", Audio(decode=False))
     for place, row in enumerate(stored):
-        digest = hashlib.sha256(_content(row["audio"])).hexdigest()
-        yield Clip(row["id"], digest, partial(_read, stored, place, row["id"]))
+        where = f"{text}, row {place}"
+        digest = hashlib.sha256(_content(row["audio"], where)).hexdigest()
+        sound = Sound(digest, where, partial(_again, stored, place, where))
+        yield Clip(row["id"], digest, partial(sound.read, row["id"]))
 
 
-def _content(sound: Mapping[str, Any]) -> bytes:
-    content: bytes = sound["bytes"] or Path(sound["path"]).read_bytes()
-    return content
+def _again(stored: Any, place: int, where: str) -> bytes:
+    return _content(stored[place]["audio"], where)
 
 
-def _read(stored: Any, place: int, name: str) -> Waveform:
-    from pytest_audioretrieval.audio.decode import decode
-
-    return decode(_content(stored[place]["audio"]), name=name)
+def _content(sound: Mapping[str, Any] | None, where: str) -> bytes:
+    if not sound or (sound["bytes"] is None and sound["path"] is None):
+        raise DataError(f"{where}: holds no bytes of a sound and no path of a file: expected one of them")
+    try:
+        found: bytes = sound["bytes"] if sound["bytes"] is not None else Path(sound["path"]).read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{where}: {sound['path']} cannot be read ({error.strerror}): remove the task from the cache"
+        ) from None
+    return found
 
 
 def _check_ids(ids: Iterable[str], kind: str, text: str) -> None:

@@ -23,7 +23,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import task
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import AudioError, DataError, SpecError
 
 NAME = "mteb:SoundsT2A"
 
@@ -208,7 +208,28 @@ def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
     provide(Task(T2A))
     before = load_dataset(NAME).fingerprint
     provide(Task({**T2A, "corpus": stored}))
-    assert load_dataset(NAME).fingerprint == before
+    made = load_dataset(NAME)
+    assert made.fingerprint == before
+    (tmp_path / "a.flac").write_bytes(SOUNDS["b"])
+    with pytest.raises(AudioError, match=r"^clip 'a \(mteb:SoundsT2A, row 0\)': its bytes changed since"):
+        made.clips[0].read()
+    (tmp_path / "a.flac").unlink()
+    with pytest.raises(AudioError, match=r"a\.flac cannot be read \(No such file or directory\)"):
+        made.clips[0].read()
+    with pytest.raises(DataError, match=r"^mteb:SoundsT2A, row 0: .*a\.flac cannot be read \(No such file"):
+        load_dataset(NAME)
+
+
+@pytest.mark.parametrize("audio", [None, {"bytes": None, "path": None}])
+def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None:
+    provide(
+        Task({**T2A, "corpus": Rows([*sounds(a=SOUNDS["a"]).rows, {"id": "b", "audio": audio}], {"audio": Audio()})})
+    )
+    with pytest.raises(DataError) as caught:
+        load_dataset(NAME)
+    assert str(caught.value) == (
+        "mteb:SoundsT2A, row 1: holds no bytes of a sound and no path of a file: expected one of them"
+    )
 
 
 @pytest.mark.parametrize(
