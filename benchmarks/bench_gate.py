@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.table import Row, processor_seconds, show
+from benchmarks.table import Row, own_threads, processor_seconds, show
 from pytest_audioretrieval import load_dataset
 
 MODEL = "builtin/tiny-clap-fused"
@@ -70,6 +70,27 @@ def gate(folder: Path) -> list[Row]:
     ]
 
 
+def at_once(folder: Path) -> Row:
+    """Two cold gates that share a cache, as of two workers or two jobs, each with the threads its libraries take."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    gate = [*PYTEST, "--model", MODEL, "--retrieval-cache"]
+
+    def clock(processes: int) -> float:
+        started = time.perf_counter()
+        command = [*gate, f"cache{processes}"]
+        running = [
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, env=own_threads(COMPILED))
+            for _ in range(processes)
+        ]
+        codes = [process.wait() for process in running]
+        if any(codes):
+            raise RuntimeError(f"{' '.join(command)} failed")
+        return time.perf_counter() - started
+
+    one, two = clock(1), clock(2)
+    return Row("two cold gates at once, own threads", "one", one / two, note=f"{two:.1f} s against {one:.1f} s")
+
+
 def imported(arguments: list[str], folder: Path) -> str:
     code = IMPORTED.format(arguments=arguments)
     done = subprocess.run(
@@ -79,8 +100,11 @@ def imported(arguments: list[str], folder: Path) -> str:
 
 
 def rows() -> list[Row]:
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        return [plugin_load(Path(one)), *gate(Path(other))]
+    with tempfile.TemporaryDirectory() as name:
+        folders = [Path(name) / part for part in ("load", "gate", "once")]
+        for folder in folders:
+            folder.mkdir()
+        return [plugin_load(folders[0]), *gate(folders[1]), at_once(folders[2])]
 
 
 if __name__ == "__main__":

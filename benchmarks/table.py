@@ -102,6 +102,11 @@ def processor_seconds(command: list[str], folder: Path, environment: Mapping[str
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
+def own_threads(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment with as many threads as each library takes by itself."""
+    return {name: value for name, value in environment.items() if name != "OMP_NUM_THREADS"}
+
+
 def interpreter(module: str, target: str) -> str | None:
     """A Python that has ``module``: this one, or that of ``make TARGET`` (``BENCH_TARGET_PYTHON`` names another)."""
     if find_spec(module):

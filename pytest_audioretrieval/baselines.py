@@ -26,11 +26,19 @@ class Shelf:
     shipped: Path
 
     def find(self, dataset: str, direction: str, slug: str) -> Path | None:
-        """The file that holds a baseline, or None."""
+        """The file that holds a baseline, or None.
+
+        Raises:
+            BaselineError: it is a link to what is not there; the next place is not taken for it.
+        """
         for folder in (self.own, self.shipped):
             path = folder / dataset / direction / f"{slug}.json"
             if path.is_file():
                 return path
+            if path.is_symlink():
+                raise BaselineError(
+                    f"{path} is a link to {path.readlink()}, which is no file here: fetch that, or remove the link"
+                )
         return None
 
     def target(self, dataset: str, direction: str, slug: str) -> Path:
@@ -40,7 +48,8 @@ class Shelf:
     def known(self, dataset: str, direction: str) -> list[str]:
         """Names of the models that have a baseline on a dataset and direction."""
         folders = (folder / dataset / direction for folder in (self.own, self.shipped))
-        return sorted({unquote(path.stem.replace("--", "/")) for folder in folders for path in folder.glob("*.json")})
+        paths = (path for folder in folders for path in folder.glob("*.json") if path.is_file())
+        return sorted({unquote(path.stem.replace("--", "/")) for path in paths})
 
 
 def read(path: Path) -> Run:

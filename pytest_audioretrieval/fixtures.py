@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: What a test hands to its report: plain values only, see ``plugin.pytest_runtest_makereport``.
 CARGO = pytest.StashKey[dict[str, Any]]()
+NO_BENCHMARK = "throughput needs pytest-benchmark: pip install pytest-benchmark, and run without -p no:benchmark"
 
 
 class RetrievalWarning(UserWarning):
@@ -81,7 +82,7 @@ def throughput(request: pytest.FixtureRequest, retrieval_target: Target, retriev
     from pytest_audioretrieval.throughput import Throughput
 
     if not request.config.pluginmanager.hasplugin("benchmark"):
-        pytest.skip("throughput needs pytest-benchmark: install it, and run without -p no:benchmark")
+        pytest.skip(NO_BENCHMARK)
     return Throughput(_session(request), retrieval_target, retriever.device, request)
 
 

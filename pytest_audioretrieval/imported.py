@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from pytest_audioretrieval.errors import one_line
+
+#: What to do about a module that is ``beside``.
+BESIDE = "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ."
 
 
 def imported(text: str) -> Any:
@@ -23,3 +28,8 @@ def imported(text: str) -> Any:
         raise
     except (Exception, SystemExit) as error:
         raise ImportError(f"{module!r} fails when it is imported: {type(error).__name__}: {one_line(error)}") from error
+
+
+def beside(module: str) -> bool:
+    """Whether a module lies in the current folder, where ``python -m pytest`` looks for it and ``pytest`` does not."""
+    return PathFinder.find_spec(module, [str(Path.cwd())]) is not None

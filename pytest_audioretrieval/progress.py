@@ -1,17 +1,25 @@
-"""A bar on a terminal, a line a minute elsewhere, past pytest's capturing."""
+"""A bar on a terminal, a line a minute elsewhere, past pytest's capturing; and that others are waited for."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import pytest
 
 T = TypeVar("T")
 MINUTE = 60.0
+WAITS = "waiting for another process"
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """Items that other processes may be making: they call ``waits`` when nothing comes for that reason."""
+
+    waits: Callable[[], object]
 
 
 class Tracker:
@@ -30,9 +38,19 @@ class Tracker:
     def _bar(self, items: Sequence[T], what: str) -> Iterator[T]:
         from tqdm import tqdm
 
-        yield from tqdm(items, desc=what, file=self, disable=not items, leave=False, dynamic_ncols=True, delay=0.5)
+        count = len(items)
+        with tqdm(None, what, count, file=self, disable=not count, leave=False, dynamic_ncols=True, delay=0.5) as bar:
+            if isinstance(items, Waiting):
+                items.waits = lambda: bar.set_description(f"{what}, {WAITS}")
+            for item in items:
+                if WAITS in bar.desc:
+                    bar.set_description(what)
+                yield item
+                bar.update()
 
     def _lines(self, items: Sequence[T], what: str) -> Iterator[T]:
+        if isinstance(items, Waiting):
+            items.waits = lambda: self.write(f"\n{what}: {WAITS}\n")
         due = time.monotonic() + MINUTE
         for done, item in enumerate(items):
             if time.monotonic() > due:

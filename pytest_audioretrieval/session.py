@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ SESSION: pytest.StashKey[RetrievalSession] = pytest.StashKey()
 
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
+#: Names an error lists of models that have a baseline, the nearest first.
+SHOWN = 3
 #: Options without which the next command would not ask for the same.
 KEPT = (
     "suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned",
@@ -165,7 +168,7 @@ class RetrievalSession:
     def _stamps(self) -> dict[Path, tuple[int, ...]]:
         if not self.settings["record"]:
             return {}
-        return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json")}
+        return {path: stamp(path) for path in self.shelf.own.glob("*/*/*.json") if path.is_file()}
 
     def recorded_now(self, path: Path) -> bool:
         """Whether ``path`` was written since this run began, here or by another xdist worker."""
@@ -293,7 +296,9 @@ class RetrievalSession:
         """The error of a baseline that is not there: says how to record it, and what there is."""
         wanted = self.baseline_spec(target, override)
         known = self.shelf.known(target.source.name, target.direction)
-        there = f"; there are {', '.join(known)}" if known else ""
+        near = get_close_matches(wanted.id, known, n=SHOWN, cutoff=0)
+        more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""
+        there = f"; there are {', '.join(near)}{more}" if near else ""
         return BaselineError(
             f"no baseline of {wanted.id} on {target.source.name} {target.direction} in "
             f"{self.shown(self.shelf.own)}{there}: record one with: "

@@ -31,6 +31,7 @@ ALLOWED = 1.5
 #: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
 SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
 ROUNDS = 10
+ANEW = "record it anew with --retrieval-record changed"
 #: What a figure is of; a folder is called so.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -101,7 +102,7 @@ def read(path: Path) -> Figure:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Figure)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path} holds no figure of throughput ({error}): record it anew") from None
+        raise BaselineError(f"{path} holds no figure of throughput ({error}): {ANEW}") from None
 
 
 def encode(figure: Figure) -> str:
@@ -110,16 +111,16 @@ def encode(figure: Figure) -> str:
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 
-def compared(found: Figure, stored: Figure, where: str) -> str:
-    """What a checkpoint costs, over what is stored ``where``.
-
-    Raises:
-        BaselineError: one of another kind of device or another protocol.
-    """
-    for name in ("device", "protocol"):
-        new, old = getattr(found, name), getattr(stored, name)
+def refuse_incomparable(stored: Figure, device: str, protocol: str, where: str) -> None:
+    """Raise ``BaselineError`` for a figure of another kind of device, or of another protocol."""
+    for name, old, new in (("device", stored.device, device), ("protocol", stored.protocol, protocol)):
         if new != old:
-            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: record it anew")
+            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: {ANEW}")
+
+
+def compared(found: Figure, stored: Figure, where: str) -> str:
+    """What a checkpoint costs, over what is stored ``where``; see ``refuse_incomparable``."""
+    refuse_incomparable(stored, found.device, found.protocol, where)
     return (
         f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
         f"in {where}"
@@ -139,6 +140,7 @@ class Throughput:
 
     def __init__(self, session: RetrievalSession, target: Target, device: str, request: pytest.FixtureRequest) -> None:
         self._session, self._target, self._device, self._request = session, target, device, request
+        self._judged = ""
 
     def judge(self, work: Callable[[], object], items: int, what: str) -> Figure:
         """Time ``work``, which does ``items`` at once, and fail where one costs more than ``ALLOWED`` times its figure.
@@ -150,11 +152,14 @@ class Throughput:
             what: one of the items, such as ``clip``. A model has one figure of it, whatever the dataset.
 
         Raises:
-            SpecError: no items, or a name that is none.
+            SpecError: no items, a name that is none, or a second figure in one test.
             BaselineError: the stored figure is damaged, or not comparable.
         """
         __tracebackhide__ = True
         check(items, what)
+        if self._judged:  # pytest-benchmark times one thing a test
+            raise SpecError(f"{what} is judged after {self._judged}: one figure a test, give each a test of its own")
+        self._judged = what
         session, model = self._session, self._target.model
         path, own = session.shelf.find(FOLDER, what, model.slug), session.shelf.target(FOLDER, what, model.slug)
         record = session.settings["record"]

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from pytest_audioretrieval.stats.verdict import Verdict
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BUILTIN = ROOT / "pytest_audioretrieval/models/builtin"
@@ -98,6 +100,12 @@ def test_the_gate_shown_is_the_gate(project: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert unseen(gate.partition("\n")[2], done.stdout) is None, done.stdout
     assert gate.count(" identical\n") == 10
+
+
+def test_the_table_of_verdicts_stands_in_the_order_of_the_rules() -> None:
+    """The first that fits is the one given."""
+    table = README.partition("The first verdict of this table that fits is the one given:\n\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| (\w+) \|", table, flags=re.M) == ["verdict", *Verdict]
 
 
 def test_a_line_that_was_not_printed_is_seen() -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_audioretrieval.doctor.judged import figures
 from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
+from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.session import session_of
 
 if TYPE_CHECKING:
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Claims that compare with a stored run, and claims that compare with something else.
 COMPARING, ABSOLUTE = {"non_inferior", "equivalent", "superior"}, {"above_chance", "consistent"}
+#: What Python says of a module that it does not find.
+NO_MODULE = re.compile(r"No module named '([^'.]+)'")
 
 
 class Row(NamedTuple):
@@ -28,20 +35,35 @@ class Row(NamedTuple):
     next: str = ""
 
 
-#: Target -> whether a test compares it with a stored run.
-Asked = dict["Target", bool]
+class Needs(NamedTuple):
+    """What the tests of one target compare it with.
+
+    Attributes:
+        run: whether it is a stored run.
+        figures: names of stored figures of throughput; None among them where only the tests know.
+    """
+
+    run: bool = False
+    figures: frozenset[str | None] = frozenset()
+
+
+Asked = dict["Target", Needs]
 Check = Callable[["RetrievalSession", Asked], list[Row]]
 
 
 def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     """The rows of ``check`` for what ``pytest arguments`` collects, and one for each test that cannot be collected.
 
+    Args:
+        arguments: after ``python -m pytest`` they are those of that, which finds modules of the current folder as well.
+
     Raises:
         SpecError: pytest does not start, or collects no test of ours.
     """
     plugin, said = _Collected(check), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
-        code = pytest.main([*arguments, "--collect-only"], plugins=[plugin])
+    started = bool(arguments) and Path(arguments[0]).name.startswith("python") and [*arguments[1:3]] == ["-m", "pytest"]
+    with redirect_stdout(said), redirect_stderr(said), nullcontext() if started else _without_this_folder():
+        code = pytest.main([*arguments[3 if started else 0 :], "--collect-only"], plugins=[plugin])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         raise SpecError(f"pytest does not start with these arguments: {_error(lines)}")
@@ -50,6 +72,18 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     if not plugin.rows:
         raise SpecError("this command line asks for no retrieval test: add --model SPEC, or the path of such tests")
     return plugin.rows
+
+
+@contextmanager
+def _without_this_folder() -> Iterator[None]:
+    """The path as ``pytest`` has it: ``python -m``, which started the doctor, looks for modules here first."""
+    before = sys.path[:]
+    if not sys.flags.safe_path and sys.path[0] in ("", str(Path.cwd())):
+        del sys.path[0]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _error(lines: Sequence[str]) -> str:
@@ -73,6 +107,8 @@ class _Collected:
             said = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
             _, install, packages = said.rpartition(": pip install ")
             then = f"pip install {packages}" if install else f"pytest --collect-only {report.nodeid} shows all of it"
+            absent = NO_MODULE.search(said)
+            then = BESIDE if absent and beside(absent[1]) else then
             self.rows.append(Row("tests", report.nodeid, said.removesuffix(f": {then}"), then))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -102,7 +138,8 @@ def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
         if target is None:
             nameless.append(item)
         else:
-            asked[target] = asked.get(target, False) or _compares(item)
+            known = asked.get(target, Needs())
+            asked[target] = Needs(known.run or _compares(item), known.figures | figures(item))
     return asked, nameless
 
 

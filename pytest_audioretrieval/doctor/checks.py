@@ -11,9 +11,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval import throughput
 from pytest_audioretrieval.baselines import protocols
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.bridges.two_stage import stages
@@ -32,13 +35,15 @@ MEGABYTE = 10**6
 
 
 def check(session: RetrievalSession, asked: Asked) -> list[Row]:
-    """Models, data, stored runs, packages, device and caches, in this order."""
+    """Models, data, stored runs and figures, packages, device and caches, in this order."""
     models = {model.id: model for target in asked for model in (target.model.parts or (target.model,))}
     sources = {target.source.name: target for target in asked}
     rows = [row for model in models.values() for row in _model(model, session)]
     rows += [_dataset(target, session) for target in sources.values()]
-    rows += [_baseline(target, session) for target, compares in asked.items() if compares]
-    rows += [*_packages(), _device(session), _store(session)]
+    rows += [_baseline(target, session) for target, needs in asked.items() if needs.run]
+    figures = dict.fromkeys((target.model, what) for target, needs in asked.items() for what in needs.figures)
+    rows += [_figure(model, what, session) for model, what in sorted(figures, key=str)]
+    rows += [*_packages(), *([_benchmark(session)] if figures else []), _device(session), _store(session)]
     if any(model.kind == "hub" for model in models.values()):
         rows.append(_hub_cache())
     return rows
@@ -138,6 +143,8 @@ def _module(what: str, name: str, module: str, context: str) -> Row:
     # The packages above a module would be imported to look for it.
     top = module.partition(".")[0]
     if importlib.util.find_spec(top) is None:
+        if beside(top):
+            return Row(what, name, f"{context}`pytest` does not look for module {top!r} in this folder", BESIDE)
         return Row(what, name, f"{context}there is no module {top!r}", f"install what has {top!r}, or mend the name")
     return Row(what, name, f"module {module} is importable as far as can be seen without importing it")
 
@@ -166,6 +173,32 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
         return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
     return Row("baseline", name, path)
+
+
+def _figure(model: ModelSpec, what: str | None, session: RetrievalSession) -> Row:
+    if what is None:
+        return Row("figure", model.id, "only the test knows which it judges, when it runs: not looked for")
+    name, record = f"{what} of {model.id}", session.settings["record"]
+    try:
+        path = session.shelf.find(throughput.FOLDER, what, model.slug)
+        if record in ("changed", "all") or (record and path is None):
+            return Row("figure", name, "written by this run")
+        if path is None:
+            return Row("figure", name, "none is stored", session.command(model.text, "--retrieval-record", "new"))
+        stored, device = throughput.read(path), session.settings["device"].partition(":")[0]
+        # Which one "auto" is, torch says.
+        device, shown = stored.device if device == "auto" else device, session.shown(path)
+        throughput.refuse_incomparable(stored, device, session.protocol.name, shown)
+    except RetrievalError as error:
+        return _wrong("figure", name, error)
+    return Row("figure", name, shown)
+
+
+def _benchmark(session: RetrievalSession) -> Row:
+    """Without it nothing fails: tests of throughput are skipped."""
+    if session.config.pluginmanager.hasplugin("benchmark"):
+        return _package("pytest-benchmark")
+    return Row("package", "pytest-benchmark", "pytest does not load it", NO_BENCHMARK.rpartition(": ")[2])
 
 
 def _packages() -> Iterator[Row]:

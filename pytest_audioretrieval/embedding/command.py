@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
     from pytest_audioretrieval.embedding.inventory import Space
 
-#: Where pytest keeps what plugins remember, below the rootdir.
-CACHE = Path(".pytest_cache/d/audioretrieval")
+#: Where the store lies in pytest's cache folder, and that folder below the rootdir.
+WITHIN, PYTEST = "d/audioretrieval", ".pytest_cache"
 HEADINGS = ("model", "weights", "protocol", "kind", "made on", "vectors", "MB", "last used")
 #: Digits of a digest that tell models apart.
 DIGITS = 8
@@ -33,10 +33,10 @@ def register(commands: Commands) -> None:
         action = actions.add_parser(name, help=said, description=f"{said.capitalize()}.")
         action.add_argument(
             "--cache",
-            type=Path,
-            default=CACHE,
+            type=_store,
+            default=PYTEST,
             metavar="DIR",
-            help="as given to --retrieval-cache (default: %(default)s)",
+            help="as given to --retrieval-cache, or pytest's cache folder (default: %(default)s)",
         )
         action.set_defaults(run=run)
         if name == "verify":
@@ -46,6 +46,14 @@ def register(commands: Commands) -> None:
             action.add_argument(
                 "--keep-bytes", type=int, metavar="N", help="also what was not used for longest, until N bytes are left"
             )
+
+
+def _store(text: str) -> Path:
+    """A folder, or, where that is pytest's cache folder, the one in it that pytest keeps for us."""
+    from pytest_audioretrieval.embedding.store import EMBEDDINGS
+
+    folder = Path(text)
+    return folder / WITHIN if (folder / WITHIN).is_dir() and not (folder / EMBEDDINGS).is_dir() else folder
 
 
 def info(arguments: argparse.Namespace) -> int:

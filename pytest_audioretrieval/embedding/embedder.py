@@ -16,6 +16,7 @@ from pytest_audioretrieval.embedding.batches import Track, Vectors
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_preferences, score_pairs
 from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.embedding.threads import wait_asleep
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.registry import describe, load, retriever
@@ -59,6 +60,7 @@ class Embedder:
     """A model by its spec; hashed on first use, loaded (torch imported) when the store lacks an answer."""
 
     def __init__(self, spec: ModelSpec, means: Means) -> None:
+        wait_asleep()
         self.spec, self.means = spec, means
         self._made: dict[tuple[str, ...], Any] = {}
 

@@ -78,7 +78,9 @@ def spaces(cache: Path) -> list[Space]:
         SpecError: nothing was ever stored there.
     """
     if not (cache / EMBEDDINGS).is_dir():
-        raise SpecError(f"{cache} holds no embedding store: name the folder given to --retrieval-cache with --cache")
+        raise SpecError(
+            f"{cache} holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder"
+        )
     return [_read(folder) for folder in sorted((cache / EMBEDDINGS).glob("*/*/"))]
 
 

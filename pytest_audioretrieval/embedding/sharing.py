@@ -27,6 +27,8 @@ SHARD = 64
 LOOK = 0.05
 #: Seconds without any news after which a piece is made here as well: its maker lives, but may be stopped for good.
 PATIENCE = 1800.0
+#: Seconds without any news after which a wait is told.
+TOLD = 10.0
 
 
 class Shared:
@@ -44,6 +46,7 @@ class Shared:
 
     Attributes:
         vectors: all that is known, by key.
+        waits: called once a wait, when others have had all that is left for ``TOLD`` seconds.
     """
 
     def __init__(self, batches: Sequence[Batch], store: Store, where: str, read: Read) -> None:
@@ -57,7 +60,8 @@ class Shared:
         }
         self._made: list[str] = []
         self._claim: Claim | None = None
-        self._news = time.monotonic()
+        self._news, self._told = time.monotonic(), False
+        self.waits: Callable[[], object] = lambda: None
 
     def __len__(self) -> int:
         return sum(len(piece) for piece in self._missing.values())
@@ -73,8 +77,14 @@ class Shared:
                 else:
                     others.append(name)
             if len(others) == len(waiting):
-                time.sleep(LOOK)
+                self._wait()
             waiting = others
+
+    def _wait(self) -> None:
+        if not self._told and time.monotonic() - self._news > TOLD:
+            self._told = True
+            self.waits()
+        time.sleep(LOOK)
 
     def _walk(self, piece: Sequence[Batch]) -> Iterator[tuple[Batch, list[Any]]]:
         wanted = [() if self.has(batch) else batch for batch in piece]
@@ -96,7 +106,7 @@ class Shared:
         """Store what was made since the last time, and let others have the rest of the piece."""
         made, self._made = self._made, []
         claim, self._claim = self._claim, None
-        self._news = time.monotonic()
+        self._news, self._told = time.monotonic(), False
         try:
             if made:
                 self._seen.add(self._store.put(self._where, made, np.stack([self.vectors[key] for key in made])))

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
-from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.imported import BESIDE, beside, imported
+from pytest_audioretrieval.models.imports import lasting
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
 from pytest_audioretrieval.pins import project_pins, sha256_of, verify
 from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.models.clap import Clap
     from pytest_audioretrieval.models.types import Model, Retriever
     from pytest_audioretrieval.spec import ModelSpec
 
@@ -100,9 +102,14 @@ def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool
         return _model(made(spec, device=device, offline=offline, pins=pins), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
-    from pytest_audioretrieval.models.clap import Clap
+    return _clap()(identity.folder, device=device)
 
-    return Clap(identity.folder, device=device)
+
+@cache  # a second time would freeze the model that the first has loaded
+def _clap() -> type[Clap]:
+    with lasting():
+        from pytest_audioretrieval.models.clap import Clap
+    return Clap
 
 
 def retriever(model: Model, name: str) -> Retriever:
@@ -161,10 +168,9 @@ def _imported(spec: ModelSpec) -> Any:
     except (ImportError, AttributeError) as error:
         module = spec.text.partition(":")[0]
         known = ", ".join(sorted(backends())) or "none"
-        if isinstance(error, ModuleNotFoundError) and error.name == module and Path(f"{module}.py").is_file():
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0] and beside(error.name):
             raise ModelError(
-                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: "
-                "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ."
+                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: {BESIDE}"
             ) from None
         raise ModelError(
             f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "

@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_audioretrieval.doctor import checks
 from pytest_audioretrieval.doctor.asked import Row
-from tests.plugin.toys import Project, write_clips
-
-#: Ends by saying whether torch was imported.
-PROBE = """
-import sys
-from pytest_audioretrieval.__main__ import main
-code = main(["doctor", *sys.argv[1:]])
-print("TORCH", "torch" in sys.modules)
-raise SystemExit(code)
-"""
-
-Report = dict[tuple[str, str], tuple[str, str]]
-
-
-class Told:
-    """What one run of it said: (what, name) -> (state, found), and (what, name) -> what is next."""
-
-    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
-        self.code, self.error = done.returncode, done.stderr.strip()
-        lines = done.stdout.splitlines()
-        self.torch = "TORCH True" in lines
-        self.last = lines[-2] if len(lines) > 1 else ""
-        cells = [re.split(r"  +", line, maxsplit=3) for line in lines if re.search(r"  (ok|missing)  ", line)]
-        self.rows: Report = {(what, name): (state, found) for what, name, state, found in cells}
-        told = (line.removeprefix("next, ").partition(": ") for line in lines if line.startswith("next, "))
-        self.next = {tuple(who.split(" ", 1)): then for who, _, then in told}
-
-
-def doctor(project: Project, *arguments: str) -> Told:
-    return Told(
-        subprocess.run(
-            [sys.executable, "-c", PROBE, *arguments], cwd=project.path, capture_output=True, text=True, timeout=60
-        )
-    )
+from pytest_audioretrieval.imported import BESIDE
+from tests.doctor.told import doctor
+from tests.plugin.toys import Project, counts, write_clips
 
 
 def test_all_is_there_and_nothing_is_loaded(project: Project) -> None:
@@ -243,3 +210,41 @@ def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) ->
     told = doctor(project)
     assert told.rows["tests", "test_toys.py"] == ("missing", "it needs x")
     assert told.next["tests", "test_toys.py"] == "pip install x"
+
+
+@pytest.fixture
+def pathless(project: Project) -> Project:
+    """The toy model lies in the current folder, and nothing but that makes it importable."""
+    ini = project.path / "tox.ini"
+    ini.write_text(ini.read_text().replace("pythonpath = .\n", ""))
+    return project
+
+
+def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathless: Project) -> None:
+    asked = ["--retrieval-suite", "captions", "--retrieval-record", "new"]
+    told = doctor(pathless, *asked)
+    assert (told.code, told.next) == (1, {("model", "toy:Toy"): BESIDE})
+    assert told.rows["model", "toy:Toy"][1] == (
+        "no backend is registered as 'toy', and `pytest` does not look for module 'toy' in this folder"
+    )
+    assert counts(pathless.process(*asked)) == {"recorded": 10}
+    told = doctor(pathless, "python", "-m", "pytest", *asked)
+    assert (told.code, told.next) == (0, {})
+
+
+def test_a_folder_of_tests_is_looked_in_by_pytest_itself(pathless: Project) -> None:
+    assert doctor(pathless, "--retrieval-record", "new").next == {}
+    assert doctor(pathless, "--retrieval-record", "new", "--import-mode", "importlib").next == {
+        ("model", "toy:Toy"): BESIDE
+    }
+
+
+def test_a_test_that_imports_a_module_of_this_folder(pathless: Project) -> None:
+    folder = pathless.path / "inside"
+    folder.mkdir()
+    (folder / "test_inside.py").write_text("import toy\n" + (pathless.path / "test_toys.py").read_text())
+    asked = ["inside", "--retrieval-record", "new"]
+    told = doctor(pathless, *asked)
+    assert told.rows["tests", "inside/test_inside.py"] == ("missing", "ModuleNotFoundError: No module named 'toy'")
+    assert told.next == {("tests", "inside/test_inside.py"): BESIDE}
+    assert doctor(pathless, "/usr/bin/python3", "-m", "pytest", *asked).next == {}

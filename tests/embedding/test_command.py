@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -76,6 +77,24 @@ def test_info(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(re.search(r"  \w+-cpu \(cpu\)  .*  \d{4}-\d\d-\d\d$", row) for row in rows)
     size = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) - len("cpu")
     assert total == f"3 in {cache}, {size / 1e6:.1f} MB"
+
+
+def test_pytests_cache_folder_stands_for_the_store_in_it(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for named in (".pytest_cache", "elsewhere"):
+        store = Path(named, "d/audioretrieval")
+        shutil.copytree(cache, store, ignore=shutil.ignore_patterns(".pytest_cache", "elsewhere"))
+        for folder in (named, store):
+            assert f"\n3 in {store}, " in ran(capsys, "info", "--cache", folder)[1]
+    assert "\n3 in .pytest_cache/d/audioretrieval, " in ran(capsys, "info")[1]
+    assert ran(capsys, "verify", "--cache", "elsewhere") == (0, "0 of 5 shards damaged\n")
+    ran(capsys, "prune", "--keep-bytes", 0, "--cache", "elsewhere")
+    assert spaces(tmp_path / "elsewhere/d/audioretrieval") == {}
+    # Given to --retrieval-cache it has a store of its own.
+    shutil.copytree(cache / "embeddings", "elsewhere/embeddings")
+    assert "\n3 in elsewhere, " in ran(capsys, "info", "--cache", "elsewhere")[1]
 
 
 def test_vectors_stored_by_who_says_nothing_of_them_are_listed_too(
@@ -171,9 +190,9 @@ def test_prune_what_stopped_processes_left_and_nothing_of_those_that_run(
     [
         (
             ("info", "--cache", "nowhere"),
-            "nowhere holds no embedding store: name the folder given to --retrieval-cache",
+            "nowhere holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder",
         ),
-        (("verify",), r"\.pytest_cache/d/audioretrieval holds no embedding store"),
+        (("verify",), r"\.pytest_cache holds no embedding store"),
         (("prune", "--older-than", "-1"), r"--older-than -1\.0: expected 0 or more"),
         (("prune", "--older-than", "nan"), "--older-than nan: expected 0 or more"),
         (("prune", "--keep-bytes", "-5"), "--keep-bytes -5: expected 0 or more"),

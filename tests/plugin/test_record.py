@@ -99,6 +99,30 @@ def test_a_damaged_baseline_is_replaced_by_changed_alone(project: Project) -> No
     assert path.read_bytes() == whole
 
 
+def test_a_link_to_nowhere_of_another_model_matters_to_nobody(project: Project) -> None:
+    link = project.path / "baselines/toys/t2a/toy%3AOther.json"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("nowhere")
+    assert counts(project.run("--retrieval-record", "new")) == {"recorded": 3}
+    assert counts(project.run()) == {"passed": 3}
+    project.run("--retrieval-baseline", "toy:Third").stdout.fnmatch_lines(["*; there are toy:Toy: record one with*"])
+
+
+def test_a_link_to_nowhere_is_named_where_its_run_is_asked_for(project: Project) -> None:
+    link = project.path / "baselines" / STORED
+    link.parent.mkdir(parents=True)
+    link.symlink_to("annex/toy.json")
+    said = f"BaselineError: {link} is a link to annex/toy.json, which is no file here: fetch that, or remove the link"
+    for arguments in ([], ["--retrieval-record", "new"]):
+        done = project.run(*arguments)
+        assert counts(done) == {"failed": 3}
+        done.stdout.fnmatch_lines([said])
+    assert link.is_symlink()
+    assert counts(project.run("--retrieval-record", "changed")) == {"recorded": 3}
+    assert not link.is_symlink()
+    assert counts(project.run()) == {"passed": 3}
+
+
 def test_a_model_judged_against_another_is_recorded_under_its_own_name(project: Project) -> None:
     """What the marker compares with must not decide whether this model's own run is stored."""
     project.record()

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from pytest_audioretrieval.fixtures import NO_BENCHMARK
 from tests.plugin.toys import Project, counts
 
 SPEED = """
@@ -69,7 +70,7 @@ def test_nothing_stored_is_a_command_that_stores(timed: Project) -> None:
 def test_without_the_plugin_it_is_skipped_and_says_so(timed: Project) -> None:
     done = timed.run("-p", "no:benchmark", "-rs")
     assert counts(done) == {"skipped": 1}
-    done.stdout.fnmatch_lines(["*throughput needs pytest-benchmark: install it, and run without -p no:benchmark"])
+    done.stdout.fnmatch_lines([f"*: {NO_BENCHMARK}"])
 
 
 def test_changed_records_what_would_fail_and_nothing_else(timed: Project) -> None:
@@ -96,6 +97,15 @@ def test_a_name_that_leaves_the_baselines_is_refused(timed: Project) -> None:
 def test_two_tests_of_one_figure_record_it_once(timed: Project) -> None:
     timed.pytester.makepyfile(test_toys=SPEED + SPEED.replace("test_speed", "test_again").partition("import pytest")[2])
     assert counts(timed.run("--retrieval-record", "all")) == {"recorded": 2}
+
+
+def test_a_second_figure_in_one_test_is_refused_before_it_is_timed(timed: Project) -> None:
+    again = '    throughput.judge(lambda: open("timed", "w"), 1, "query")\n'
+    timed.pytester.makepyfile(test_toys=SPEED + again)
+    done = timed.run()
+    assert counts(done) == {"failed": 1}
+    done.stdout.fnmatch_lines(["SpecError: query is judged after clip: one figure a test, give each a test of its own"])
+    assert not (timed.path / "timed").exists()
 
 
 def test_one_take_is_no_figure(timed: Project) -> None:

@@ -197,6 +197,19 @@ def test_a_missing_run_of_another_model_names_what_there_is(project: Project) ->
     )
 
 
+def test_of_many_models_with_a_run_the_three_nearest_are_named(project: Project) -> None:
+    folder = project.path / "baselines/toys/t2a"
+    folder.mkdir(parents=True)
+    for name in ("toy%3AOthers", "owner--name", "toy%3AAnother", "owner--other", "toy%3AOther2", "builtin--x"):
+        (folder / f"{name}.json").touch()
+    project.run("--retrieval-baseline", "toy:Other").stdout.fnmatch_lines(
+        [
+            "BaselineError: no baseline of toy:Other on toys t2a in baselines; there are toy:Others, toy:Other2, "
+            "toy:Another and 3 more: record one with: *"
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "field"),
     [
