@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def load_dataset(
     name_or_folder: str | Path, *, cache: Path | None = None, offline: bool = False, allow_unpinned: bool = False
 ) -> Dataset:
-    """A dataset by name, built in or of a hub (docs/datasets.md), or a folder with ``dataset.toml``.
+    """A dataset by name, built in, of a hub (docs/datasets.md) or ``mteb:TASK``, or a folder with ``dataset.toml``.
 
     Args:
         cache: where the digests of built-in sounds are remembered; None renders them each time.
@@ -28,8 +28,8 @@ def load_dataset(
         allow_unpinned: take ``NAME@COMMIT`` of a hub though PINS.json does not pin it.
 
     Raises:
-        SpecError, DataError, PinError: see ``data.registry.source``, ``data.manifest.load_folder`` and
-            ``data.hub.dataset.load_hub``.
+        SpecError, DataError, PinError: see ``data.registry.source``, ``data.manifest.load_folder``,
+            ``data.hub.dataset.load_hub`` and ``data.mteb_task.load_task``.
     """
     return source(str(name_or_folder), Path()).load(Loading(cache, Tracker(), offline, allow_unpinned))
 

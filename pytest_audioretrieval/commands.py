@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.settings import DEVICE
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def described(dataset: Dataset, **counts: Any) -> dict[str, Any]:
 def _cache(folder: Path | None) -> Iterator[Path]:
     """``folder``, or one that lasts for this run: analyses ask many texts again."""
     if folder is not None:
-        yield folder.expanduser()
+        yield expanded(folder)
         return
     with tempfile.TemporaryDirectory(prefix="audioretrieval-") as made:
         yield Path(made)

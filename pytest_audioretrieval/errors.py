@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -47,3 +47,10 @@ def did_you_mean(unknown: str, known: Iterable[str], *, cutoff: float = 0.6) -> 
     """``"did you mean 'x'? "``, or nothing where no name is near."""
     near = get_close_matches(unknown, list(known), n=1, cutoff=cutoff)
     return f"did you mean {near[0]!r}? " if near else ""
+
+
+def refuse_namesakes(what: str, names: Sequence[str]) -> None:
+    """Raise ``SpecError`` where two of ``names``, each that of a ``what``, are the same: tables go by them."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(f"two {what}s are called {twice!r}: expected names of their own; name each once")

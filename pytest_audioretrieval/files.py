@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever stops the process that writes them; and whether one is what it was."""
+"""Files: written whole or not at all, whatever stops the process that writes; whether one is what it was; paths."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def stamp(path: Path) -> tuple[int, ...]:
     """
     found = path.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def expanded(path: str | Path) -> Path:
+    """``path`` with ``~`` or ``~name`` as the home of that user; as it is where there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -117,11 +117,7 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
     from pytest_audioretrieval.stats import compare
 
     metric, claim = endpoint.metric, endpoint.claim
-    if metric.statistic != "mean":
-        raise SpecError(
-            f"{metric} is a {metric.statistic} over queries, and only means are compared: "
-            "claim mean_rank() or log2_rank(), or read it with Metric.value"
-        )
+    _check_mean(metric)
     assert claim != "consistent"  # that is judge_published's
     assert claim != "above_chance"  # that is judge_chance's
     baselines.refuse_incomparable(subject.run, baseline, where)
@@ -150,6 +146,14 @@ def judge(subject: Subject, baseline: Run, where: str, endpoint: Endpoint, level
         source=where,
         **_numbers(result, claim),
     )
+
+
+def _check_mean(metric: Metric) -> None:
+    if metric.statistic != "mean":
+        raise SpecError(
+            f"{metric} is a {metric.statistic} over queries, and only means are compared: "
+            "claim mean_rank() or log2_rank(), or read it with Metric.value"
+        )
 
 
 def _clusters(run: Run, metric: Metric) -> list[str]:

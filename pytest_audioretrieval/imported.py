@@ -1,9 +1,10 @@
-"""What a user names in code: ``module:object``."""
+"""What a user, or an entry point, names in code: ``module:object``."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from importlib.machinery import PathFinder
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def imported(text: str) -> Any:
     module, _, name = text.partition(":")
     try:
         found = import_module(module)
-        return getattr(found, name) if name else found
+        return attrgetter(name)(found) if name else found
     except (ImportError, AttributeError):
         raise
     except (Exception, SystemExit) as error:

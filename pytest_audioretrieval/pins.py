@@ -95,9 +95,9 @@ class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def load_pins(path: Path | None = None) -> Pins:
-    """The shipped PINS.json, or that at ``path``; see ``read_pins``."""
-    return read_pins(path or shipped("PINS.json"))
+def load_pins() -> Pins:
+    """The shipped PINS.json; see ``read_pins``."""
+    return read_pins(shipped("PINS.json"))
 
 
 def read_pins(path: Path) -> Pins:
@@ -106,7 +106,7 @@ def read_pins(path: Path) -> Pins:
         text = path.read_text(encoding="utf-8")
         json.loads(text, object_pairs_hook=_unique)
         pins = msgspec.json.decode(text, type=Pins)
-    except (OSError, ValueError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of the last kind where brackets are too deep
         what = "reinstall the package" if path == shipped("PINS.json") else "mend it, or move it out of this folder"
         raise PinError(f"{path}: no readable pins: {one_line(error)}: {what}") from None
     for name, pin in (*pins.models.items(), *pins.datasets.items()):
@@ -197,8 +197,15 @@ def _agreed(own: T | None, known: T | None, what: str, then: str) -> T | None:
 
 
 def sha256_of(path: Path) -> str:
-    """sha256 (hex) of a file's bytes; read once in a process, as long as the file system says it is the same file."""
-    return _sha256(path, stamp(path))
+    """sha256 (hex) of a file's bytes; read once in a process, as long as the file system says it is the same file.
+
+    Raises:
+        PinError: it cannot be read.
+    """
+    try:
+        return _sha256(path, stamp(path))
+    except OSError as error:
+        raise PinError(f"{path} cannot be hashed ({error.strerror}): allow reading it, or restore it") from None
 
 
 @cache

@@ -23,7 +23,7 @@ from pytest_audioretrieval.fixtures import (  # noqa: F401  (pytest finds fixtur
 
 MARKER = (
     "retrieval(models, datasets, directions, baseline): run once per model x dataset x direction; "
-    "lists of model SPECs, dataset names or folders, and 't2a' / 'a2t' / 'forms'"
+    "lists of model SPECs, dataset names or folders, and directions: 't2a', 'a2t', 'forms', 'choice', 'texts'"
 )
 
 

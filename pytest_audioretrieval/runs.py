@@ -223,7 +223,7 @@ def decode(content: bytes, where: str) -> Run:
     again = "restore the file from version control or record it anew with --retrieval-record all"
     try:
         run = msgspec.json.decode(content, type=Run)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BaselineError(f"{where}: no readable run: {error}: {again}") from None
     if run.schema != SCHEMA:
         raise BaselineError(f"{where}: schema is {run.schema!r}, expected {SCHEMA!r}: {again}")
@@ -253,10 +253,10 @@ def _contradiction(run: Run) -> str | None:
     return (
         _missing_or_spare_columns(run)
         or _impossible_rank(run)
-        or _wrong_precision(run)
         or _impossible_form(run)
         or _impossible_distance(run)
         or _impossible_choice(run)
+        or _wrong_precision(run)  # reads all of them as arrays, which have room for numbers that can be
     )
 
 

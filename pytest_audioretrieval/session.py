@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -102,8 +102,7 @@ class RetrievalSession:
         self._check()
         if self.settings["laion-python"]:
             # Backends are called with a name and a device alone, here as in xdist's workers and without pytest.
-            python = self.settings.base("laion-python") / Path(self.settings["laion-python"]).expanduser()
-            os.environ[settings.LAION_PYTHON] = str(python)
+            os.environ[settings.LAION_PYTHON] = str(self.settings.path("laion-python"))
         self._at_start = self._stamps()
 
     def _check(self) -> None:
@@ -119,8 +118,8 @@ class RetrievalSession:
     def shelf(self) -> Shelf:
         from pytest_audioretrieval.baselines import Shelf
 
-        own = self.settings.base("baselines") / Path(self.settings["baselines"]).expanduser()
-        return Shelf(own=Path(os.path.normpath(own)), shipped=shipped("baselines"))
+        own = Path(os.path.normpath(self.settings.path("baselines")))
+        return Shelf(own=own, shipped=shipped("baselines"))
 
     @property
     def pins(self) -> Path:
@@ -133,14 +132,14 @@ class RetrievalSession:
         if self.settings["no-cache"]:
             return None
         if self.settings["cache"]:
-            return self.settings.base("cache") / Path(self.settings["cache"]).expanduser()
+            return self.settings.path("cache")
         pytest_cache = getattr(self.config, "cache", None)
         return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
 
     def targets(self, marker: dict[str, Any]) -> list[Target]:
         """Model x dataset x direction for one test, in a fixed order, each once."""
         _check_marker(marker)
-        models = [self._model(text) for text in marker.get("models") or self.settings["model"]]
+        models = [self._model(str(text)) for text in marker.get("models") or self.settings["model"]]
         # Datasets asked for restrict what a marker lists, or add to it: a packaged suite runs on a user's own clips.
         asked, base = self.settings["dataset"], self.settings.base("dataset")
         names = asked or marker.get("datasets") or DEFAULT_DATASETS
@@ -341,8 +340,13 @@ def _check_marker(marker: dict[str, Any]) -> None:
     for key, value in marker.items():
         if key not in MARKER_KEYS:
             raise SpecError(f"marker retrieval: unknown keyword {key!r}: expected one of {', '.join(MARKER_KEYS)}")
-        if key != "baseline" and (isinstance(value, str) or not value):
+        if key == "baseline":
+            if not isinstance(value, str | None):
+                raise SpecError(f"marker retrieval: {key}={value!r}: expected a string")
+        elif isinstance(value, str) or not isinstance(value, Collection) or not value:
             raise SpecError(f"marker retrieval: {key}={value!r}: expected a list that is not empty")
+        elif not all(isinstance(one, str | Path) for one in value):
+            raise SpecError(f"marker retrieval: {key}={value!r}: expected strings in the list")
     for direction in marker.get("directions", ()):
         if direction not in DIRECTIONS:
             raise SpecError(f"marker retrieval: direction {direction!r}: expected one of {', '.join(DIRECTIONS)}")

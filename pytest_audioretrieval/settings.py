@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "suite",
-        "collect a packaged suite (captions, properties, protocol, reformulation) from any folder; 'none' in the ini "
-        "file leaves collection alone (repeatable)",
+        "collect a packaged suite (binding, captions, properties, protocol, reasoning, reformulation, throughput) from "
+        "any folder; 'none' in the ini file leaves collection alone (repeatable)",
         default=("captions",),
         repeatable=True,
         metavar="NAME",
@@ -140,7 +141,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("baselines", "folder of stored runs, read and written", default="baselines", metavar="DIR"),
     Option(
         "protocol",
-        "short-clip, processor-native, full-clip, or one of ini retrieval_protocols",
+        "short-clip, full-clip, fixed-crops, processor-native, or one of ini retrieval_protocols",
         default="short-clip",
         metavar="NAME",
     ),
@@ -193,6 +194,10 @@ class Settings:
     def base(self, name: str) -> Path:
         """What a relative path in option ``name`` starts from: where it was typed, or the rootdir for the ini file."""
         return self.invocation_dir if name in self.explicit else self.rootpath
+
+    def path(self, name: str) -> Path:
+        """The value of option ``name``, which is a path."""
+        return self.base(name) / expanded(self[name])
 
 
 def register(parser: pytest.Parser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from pytest_audioretrieval.errors import SpecError, did_you_mean
+from pytest_audioretrieval.files import expanded
 
 Kind = Literal["builtin", "folder", "hub", "backend", "factory", "fusion"]
 
@@ -128,10 +130,7 @@ def _builtin(text: str) -> ModelSpec:
 
 
 def _folder(text: str) -> ModelSpec:
-    try:
-        path = Path(text).expanduser().resolve()
-    except RuntimeError:  # no such user
-        path = Path(text)
+    path = Path(os.path.realpath(expanded(text)))
     if not path.is_dir():
         raise SpecError(f"model folder {text!r} does not exist: give a folder written by save_pretrained")
     return ModelSpec(text=text, kind="folder", id=path.name, path=path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audioretrieval.files import stamp, write_atomically
+from pytest_audioretrieval.files import expanded, stamp, write_atomically
 
 
 def test_it_makes_folders_and_replaces(tmp_path: Path) -> None:
@@ -46,3 +46,10 @@ def test_another_content_is_told_where_the_time_of_the_last_write_was_set_back(t
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
     assert path.stat().st_mtime_ns == found.st_mtime_ns
     assert stamp(path) != before
+
+
+def test_a_home_is_that_of_the_user_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expanded("~/clips") == Path("/home/me/clips")
+    assert expanded(Path("a/~b")) == Path("a/~b")
+    assert expanded("~nobody-of-this-name/x") == Path("~nobody-of-this-name/x")

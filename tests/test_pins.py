@@ -12,7 +12,7 @@ import pytest
 from pytest_audioretrieval import pins as pins_module
 from pytest_audioretrieval import shipped as shipping
 from pytest_audioretrieval.errors import PinError
-from pytest_audioretrieval.pins import Pin, Pins, Revision, load_pins, project_pins, sha256_of, verify
+from pytest_audioretrieval.pins import Pin, Pins, Revision, load_pins, project_pins, read_pins, sha256_of, verify
 from pytest_audioretrieval.spec import builtin_names
 
 A, B, COMMIT, OTHER = "a" * 64, "b" * 64, "c" * 40, "d" * 40
@@ -95,7 +95,7 @@ def test_the_shipped_file_is_as_it_would_be_written() -> None:
 def test_one_pin_may_hold_several_commits(tmp_path: Path) -> None:
     pin = Pin(COMMIT, {"f": A}, other_revisions={OTHER: Revision({"f": B}, "newer")})
     path = written(tmp_path, Pins({"o/one": pin}, {}).text())
-    assert load_pins(path).models["o/one"] == pin
+    assert read_pins(path).models["o/one"] == pin
     assert pin.at(COMMIT) is pin
     assert pin.at(OTHER) == Pin(OTHER, {"f": B}, note="newer")
     assert pin.at("e" * 40) is None
@@ -177,7 +177,7 @@ def test_the_pins_of_another_tool_are_not_guessed_at(tmp_path: Path) -> None:
 
 
 def test_reading(tmp_path: Path) -> None:
-    pins = load_pins(
+    pins = read_pins(
         written(
             tmp_path,
             {
@@ -224,7 +224,7 @@ def test_reading(tmp_path: Path) -> None:
 def test_anything_but_the_schema_is_refused(content: str | dict[str, Any], expected: str, tmp_path: Path) -> None:
     path = written(tmp_path, content)
     with pytest.raises(PinError) as caught:
-        load_pins(path)
+        read_pins(path)
     assert str(caught.value).startswith(str(path))
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -232,15 +232,21 @@ def test_anything_but_the_schema_is_refused(content: str | dict[str, Any], expec
 
 def test_absent_or_binary_pins(tmp_path: Path) -> None:
     with pytest.raises(PinError, match="No such file"):
-        load_pins(tmp_path / "absent.json")
+        read_pins(tmp_path / "absent.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(PinError, match="no readable pins"):
-        load_pins(tmp_path / "binary.json")
+        read_pins(tmp_path / "binary.json")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(PinError, match=r"deep\.json: no readable pins: maximum recursion depth exceeded.*: mend it"):
+        read_pins(tmp_path / "deep.json")
 
 
 def test_sha256_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"abc")
     assert sha256_of(tmp_path / "f") == hashlib.sha256(b"abc").hexdigest()
+    with pytest.raises(PinError) as caught:
+        sha256_of(tmp_path)
+    assert str(caught.value) == (f"{tmp_path} cannot be hashed (Is a directory): allow reading it, or restore it")
 
 
 def test_verify() -> None:

@@ -57,7 +57,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def lines(text: str) -> list[str]:
     """What it says, without rules, spacing and times."""
     plain = (" ".join(re.sub(r"=+|─+", " ", line).split()) for line in text.splitlines())
-    return [re.sub(r" in \d+\.\d+s$", "", line) for line in plain if line]
+    return [re.sub(r" in \d+\.\d+s( \(\d+:\d+:\d+\))?$", "", line) for line in plain if line]
 
 
 def unseen(block: str, output: str) -> str | None:

@@ -90,6 +90,13 @@ def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
             value["schema"] = "other/9"
         case "unknown field":
             value["extra"] = 1
+        case "tied beyond any pool":
+            queries["tied"][0] = 10**30
+            value["direction"] = "choice"
+            queries.update(first_hit_rank=[1] * 3, pessimistic_rank=[1] * 3, relevant_ranks=None, ap=[1.0] * 3)
+        case "brackets without end":
+            value["protocol"] = {"deep": "here"}
+            return json.dumps(value).replace('"here"', "[" * 100_000 + "]" * 100_000).encode()
         case "text for a rank":
             queries["first_hit_rank"][0] = "1"
     return json.dumps(value).encode()
@@ -109,6 +116,8 @@ def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
         ("wrong ap", "query 'q1': ap 0.9 does not follow"),
         ("wrong schema", "schema is 'other/9', expected 'pytest-audioretrieval/run/1'"),
         ("unknown field", "unknown field `extra`"),
+        ("tied beyond any pool", "query 'q0': rank 1 (pessimistic 1), tied 1000000000000000000000000000000 and"),
+        ("brackets without end", "no readable run: maximum recursion depth exceeded"),
         ("text for a rank", "$.queries.first_hit_rank"),
     ],
 )

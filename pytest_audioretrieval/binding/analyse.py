@@ -13,7 +13,7 @@ from pytest_audioretrieval.binding.mirrors import mirror_tables
 from pytest_audioretrieval.binding.prior import Judged, has_prior, preferred, prior_tables
 from pytest_audioretrieval.binding.swaps import swap_table
 from pytest_audioretrieval.binding.texts import reworded, text_table
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import SpecError, refuse_namesakes
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
@@ -28,10 +28,7 @@ def alone(embedders: Sequence[Embedder | Fused]) -> list[Embedder]:
     Raises:
         SpecError: two of one name, or a fusion, whose scores hold for whole rankings alone.
     """
-    names = [embedder.spec.id for embedder in embedders]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SpecError(f"two models are called {twice!r}: expected names of their own; name each once")
+    refuse_namesakes("model", [embedder.spec.id for embedder in embedders])
     fused = next((embedder.spec.id for embedder in embedders if embedder.spec.parts), None)
     if fused is not None:
         raise SpecError(f"{fused} fuses rankings, and a choice between two is none: name its parts instead")

@@ -73,19 +73,20 @@ def compare_query_sets(
     )
 
 
-def query_set_table(title: str, sets: Mapping[str, Pairs]) -> Table:
-    """Each query set by itself (CORA, Tables 11, 12 and 26)."""
-    return table(title, _alone, sets)
+def query_set_table(sets: Mapping[str, Pairs]) -> Table:
+    """Each query set by itself (CORA, Table 26; Tables 11 and 12 have the same columns)."""
+    return table("Query preprocessing (CORA, Table 26)", _alone, sets)
 
 
-def difference_table(title: str, sets: Mapping[str, Pairs]) -> Table:
+def difference_table(sets: Mapping[str, Pairs]) -> Table:
     """Each query set less the first one (CORA, Appendices A.5 and M)."""
+    title = "What query preprocessing changes, items counted by their MeanRD (CORA, Appendix M)"
     return table(title, _against_first, sets)
 
 
-def form_table(title: str, sets: Mapping[str, Pairs]) -> Table:
+def form_table(sets: Mapping[str, Pairs]) -> Table:
     """MeanRD and R@5 of each query set by form (CORA, Appendix M)."""
-    return table(title, _by_form, sets)
+    return table("Query preprocessing by form (CORA, Appendix M)", _by_form, sets)
 
 
 def _alone(sets: Mapping[str, Pairs]) -> Body:

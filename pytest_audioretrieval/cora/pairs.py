@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.cora.pools import Pool
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import DataError, SpecError, refuse_namesakes
 from pytest_audioretrieval.reformulated import rank_drops
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ def measure(embedders: Sequence[Embedder | Fused], pools: Sequence[Pool]) -> Pai
         SpecError: no model, or two of one name. DataError: no pool, or as ``reformulated.rank_drops``.
     """
     names = [embedder.spec.id for embedder in embedders]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SpecError(f"two models are called {twice!r}: expected names of their own; name each once")
+    refuse_namesakes("model", names)
     if not names:
         raise SpecError("no model to ask: expected at least one")
     if not pools:

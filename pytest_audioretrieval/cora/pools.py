@@ -10,7 +10,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import QueryItem, QuerySet, from_dataset
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import DataError, refuse_namesakes
 from pytest_audioretrieval.reformulated import with_forms
 
 
@@ -57,10 +57,7 @@ def pools(given: Sequence[Asked], *, pooled: bool = False) -> list[Pool]:
     Raises:
         SpecError: two datasets of one name. DataError: query sets of different forms that are to be pooled.
     """
-    names = [one.dataset.name for one in given]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SpecError(f"two datasets are called {twice!r}: expected names of their own; name each once")
+    refuse_namesakes("dataset", [one.dataset.name for one in given])
     return [_pool(given)] if pooled else [_pool([one]) for one in given]
 
 

@@ -30,7 +30,7 @@ def canonicalizer(text: str) -> Rewrite:
     """
     try:
         found = imported(text)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError) as error:
         raise SpecError(
             f"canonicalizer {text!r}: {one_line(error)}: expected module:callable that can be imported"
         ) from None
@@ -78,11 +78,7 @@ def canonicalized(pool: Pool, rewrite: Rewrite) -> Pool:
 
 def preprocessing_tables(sets: Mapping[str, Pairs]) -> list[Table]:
     """Table 26 and what Appendix M says of it; the first of ``sets`` is that without a canonicalizer."""
-    return [
-        query_set_table("Query preprocessing (CORA, Table 26)", sets),
-        difference_table("What query preprocessing changes, items counted by their MeanRD (CORA, Appendix M)", sets),
-        form_table("Query preprocessing by form (CORA, Appendix M)", sets),
-    ]
+    return [query_set_table(sets), difference_table(sets), form_table(sets)]
 
 
 def _needed(function: Callable[..., Any]) -> int:

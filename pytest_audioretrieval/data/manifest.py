@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.lines import explain, json_lines, read
@@ -90,18 +91,16 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def load_folder(folder: Path) -> Dataset:
     """Read a dataset folder.
 
-    Surrounding whitespace is stripped and a caption repeated within its clip is removed and counted
-    (pinned protocol, "Fixtures and protocol"). Every sound file is hashed, none is decoded.
+    Captions are cleaned as in the pinned protocol ("Fixtures and protocol"), but an empty one is refused. Every sound
+    file is hashed, none is decoded.
 
     Raises:
         DataError: anything that is not as described above, naming file and line.
     """
     settings = read_settings(folder)
-    text = read(folder / CAPTIONS, expected=EXPECTED)
-    if settings.sha256 is not None:
-        verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(folder / CAPTIONS))
+    text = _pinned(folder / CAPTIONS, settings)
     clips: list[Clip] = []
-    captions: list[Caption] = []
+    stated: list[Caption] = []
     notes: Counter[str] = Counter()
     seen: dict[str, int] = {}
     empty = 0
@@ -111,11 +110,11 @@ def load_folder(folder: Path) -> Dataset:
         _check_new(clip.id, line, seen, where)
         seen[clip.id] = number
         clips.append(clip)
-        captions.extend(_captions(clip.id, line, where, notes))
+        stated.extend(_captions(clip.id, line, where))
         empty += bool(line.forms)
     if not clips:
         raise DataError(f"{folder / CAPTIONS}: no clips: write one JSON object a line with 'audio' and 'captions'")
-    notes["captions that several clips share"] = shared(captions)
+    captions = clean(stated, notes)
     if empty and not any(caption.forms for caption in captions):
         notes["clips whose forms are all empty: rules make the queries"] = empty
     merge = settings.identical_captions == "merge"
@@ -123,11 +122,18 @@ def load_folder(folder: Path) -> Dataset:
         name=settings.name,
         revision=None,
         clips=tuple(clips),
-        captions=tuple(captions),
+        captions=captions,
         fingerprint=fingerprint(clips, captions, merged=merge),
         merge_identical_captions=merge,
         notes={note: count for note, count in notes.items() if count},
     )
+
+
+def _pinned(path: Path, settings: Settings) -> bytes:
+    text = read(path, expected=EXPECTED)
+    if settings.sha256 is not None:
+        verify(hashlib.sha256(text).hexdigest(), settings.sha256, str(path))
+    return text
 
 
 def _check_new(clip: str, line: Line, seen: dict[str, int], where: str) -> None:
@@ -148,7 +154,7 @@ def read_settings(folder: Path) -> Settings:
     path = folder / SETTINGS
     try:
         settings = msgspec.toml.decode(read(path, expected=EXPECTED), type=Settings)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise DataError(f"{path}: {explain(error, Settings)}") from None
     name = settings.name
     if (
@@ -182,19 +188,13 @@ def verify(found: str, expected: str, what: str) -> None:
         raise DataError(f"{what}: sha256 is {found}, expected {expected}: restore the file or correct the pin")
 
 
-def _captions(clip: str, line: Line, where: str, notes: Counter[str]) -> Iterator[Caption]:
+def _captions(clip: str, line: Line, where: str) -> Iterator[Caption]:
     if not line.captions:
         raise DataError(f"{where}: clip {clip!r} has no captions: give at least one")
     forms = _forms(clip, line, where)
-    kept: set[str] = set()
-    for position, raw in enumerate(line.captions):
-        text = raw.strip()
+    for position, text in enumerate(line.captions):
         if shows_nothing(text):
             raise DataError(f"{where}: caption {position} of clip {clip!r} is empty: write it or remove it")
-        if text in kept:
-            notes["captions repeated within a clip, removed"] += 1
-            continue
-        kept.add(text)
         yield Caption(id=f"{clip}#{position}", text=text, clip=clip, forms=forms[position])
 
 
@@ -222,8 +222,3 @@ def _forms(clip: str, line: Line, where: str) -> list[dict[str, str]]:
             if text:
                 made[position][form] = text
     return made
-
-
-def shared(captions: list[Caption]) -> int:
-    """How many captions have a text that another clip has too (no clip repeats a text by now)."""
-    return sum(count for count in Counter(c.text for c in captions).values() if count > 1)

@@ -1,28 +1,29 @@
 """``mteb:TASK``: an audio retrieval task of mteb as a dataset, loaded by mteb at its pinned revision.
 
-What mteb asks is asked: its texts, its clips, its relevance. Three things differ, and are counted: texts are stripped,
-empty ones leave (fault 51), and of equal texts of one clip one stays. Sounds are decoded here, from the bytes stored.
+What mteb asks is asked: its texts, its clips, its relevance. Three things differ, and are counted (``captions.clean``):
+texts are stripped, empty ones leave (fault 51), and of equal texts of one clip one stays. Sounds are decoded here, from
+the bytes stored.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.hub.download import cached
-from pytest_audioretrieval.data.texts import query_text
+from pytest_audioretrieval.data.hub.sounds import Sound
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
+from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.network import ONCE, no_network
-
-if TYPE_CHECKING:
-    from pytest_audioretrieval.audio.types import Waveform
 
 PREFIX = "mteb:"
 CATEGORIES = ("t2a", "a2t")
@@ -54,16 +55,15 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
     asks_with_texts = task.metadata.category == "t2a"
     texts, sounds = (parts[name] for name in (("queries", "corpus") if asks_with_texts else ("corpus", "queries")))
     clips = tuple(_clips(sounds, text))
-    notes: Counter[str] = Counter()
-    said = _texts(texts, text, notes)
-    stated = _relevance(parts["relevant_docs"], task.metadata.category)
-    answers = _answers(said, stated, [clip.id for clip in clips], text)
+    _check_ids([clip.id for clip in clips], "clip", text)
+    _check_ids(texts["id"], "text", text)
+    answers = _answers(texts["id"], _relevance(parts["relevant_docs"], task.metadata.category), clips, text)
     several = any(len(found) > 1 for found in answers.values())
-    described = {clip for found in answers.values() for clip in found} == {clip.id for clip in clips}
-    captions = tuple(_captions(said, answers, notes)) if described else ()
-    queries = (
-        () if described else tuple(Query(name, said[name], tuple(right), "all") for name, right in answers.items())
-    )
+    notes: Counter[str] = Counter()
+    kept = clean(_stated(texts, answers), notes)
+    described = {caption.clip for caption in kept} == {clip.id for clip in clips}
+    captions = tuple(_with_own_id(caption, answers) for caption in kept) if described else ()
+    queries = () if described else tuple(_queries(kept, several))
     return Dataset(
         name=name_of(text),
         revision=task.metadata.dataset["revision"],
@@ -79,7 +79,7 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
 def _task(text: str) -> tuple[Any, str]:
     name, _, subset = text.removeprefix(PREFIX).partition(":")
     try:
-        import mteb
+        mteb = imported("mteb")
     except ImportError as error:
         raise SpecError(f"dataset {text!r} needs mteb: {one_line(error)}: pip install mteb") from None
     try:
@@ -158,31 +158,32 @@ def _clips(rows: Any, text: str) -> Iterator[Clip]:
         raise DataError(f"dataset {text!r}: its sounds are {rows.features.get('audio')}: expected encoded audio")
     stored = rows.select_columns(["id", "audio"]).cast_column("audio", Audio(decode=False))
     for place, row in enumerate(stored):
-        digest = hashlib.sha256(_content(row["audio"])).hexdigest()
-        yield Clip(row["id"], digest, partial(_read, stored, place, row["id"]))
+        where = f"{text}, row {place}"
+        digest = hashlib.sha256(_content(row["audio"], where)).hexdigest()
+        sound = Sound(digest, where, partial(_again, stored, place, where))
+        yield Clip(row["id"], digest, partial(sound.read, row["id"]))
 
 
-def _content(sound: Mapping[str, Any]) -> bytes:
-    content: bytes = sound["bytes"] or Path(sound["path"]).read_bytes()
-    return content
+def _again(stored: Any, place: int, where: str) -> bytes:
+    return _content(stored[place]["audio"], where)
 
 
-def _read(stored: Any, place: int, name: str) -> Waveform:
-    from pytest_audioretrieval.audio.decode import decode
-
-    return decode(_content(stored[place]["audio"]), name=name)
-
-
-def _texts(rows: Any, text: str, notes: Counter[str]) -> dict[str, str]:
-    """Text by id, without those that are empty."""
-    found = {}
-    for name, raw in zip(rows["id"], rows["text"], strict=True):
-        said = query_text(raw, f"dataset {text!r}: text {name!r}")
-        if said:
-            found[name] = said
-        else:
-            notes["empty texts, removed"] += 1
+def _content(sound: Mapping[str, Any] | None, where: str) -> bytes:
+    if not sound or (sound["bytes"] is None and sound["path"] is None):
+        raise DataError(f"{where}: holds no bytes of a sound and no path of a file: expected one of them")
+    try:
+        found: bytes = sound["bytes"] if sound["bytes"] is not None else Path(sound["path"]).read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{where}: {sound['path']} cannot be read ({error.strerror}): remove the task from the cache"
+        ) from None
     return found
+
+
+def _check_ids(ids: Iterable[str], kind: str, text: str) -> None:
+    twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"dataset {text!r}: {kind} id {twice!r} stands twice: expected each id once")
 
 
 def _relevance(stated: Mapping[str, Mapping[str, float]], category: str) -> Relevance:
@@ -190,9 +191,9 @@ def _relevance(stated: Mapping[str, Mapping[str, float]], category: str) -> Rele
     return pairs if category == "t2a" else [(found, query) for query, found in pairs]
 
 
-def _answers(texts: Mapping[str, str], right: Relevance, clips: Sequence[str], name: str) -> dict[str, list[str]]:
+def _answers(texts: Iterable[str], right: Relevance, clips: Iterable[Clip], name: str) -> dict[str, list[str]]:
     """The right clips of each text."""
-    known = set(clips)
+    known = {clip.id for clip in clips}
     found: dict[str, list[str]] = {text: [] for text in texts}
     for text, clip in right:
         if clip not in known:
@@ -205,12 +206,20 @@ def _answers(texts: Mapping[str, str], right: Relevance, clips: Sequence[str], n
     return found
 
 
-def _captions(texts: Mapping[str, str], answers: Mapping[str, list[str]], notes: Counter[str]) -> Iterator[Caption]:
-    kept: set[tuple[str, str]] = set()
-    for name, clips in answers.items():
-        for clip in clips:
-            if (clip, texts[name]) in kept:
-                notes["captions repeated within a clip, removed"] += 1
-                continue
-            kept.add((clip, texts[name]))
-            yield Caption(f"{name}#{clip}" if len(clips) > 1 else name, texts[name], clip)
+def _stated(rows: Any, answers: Mapping[str, list[str]]) -> Iterator[Caption]:
+    """Each text as a caption of each of its right clips, under mteb's id."""
+    for name, said in zip(rows["id"], rows["text"], strict=True):
+        for clip in answers[name]:
+            yield Caption(name, said or "", clip)
+
+
+def _with_own_id(caption: Caption, answers: Mapping[str, list[str]]) -> Caption:
+    return replace(caption, id=f"{caption.id}#{caption.clip}") if len(answers[caption.id]) > 1 else caption
+
+
+def _queries(captions: Iterable[Caption], several: bool) -> Iterator[Query]:
+    groups: defaultdict[str, list[Caption]] = defaultdict(list)
+    for caption in captions:
+        groups[caption.text if several else caption.id].append(caption)
+    for group in groups.values():
+        yield Query(group[0].id, group[0].text, tuple(caption.clip for caption in group), "all")

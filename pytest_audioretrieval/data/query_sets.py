@@ -117,11 +117,7 @@ def collect(
         excluded=tuple(item.id for item in known if len(item.forms) < needed),
     )
     if not made.items:
-        lacks = ", ".join(f"{form} {len(ids)}" for form, ids in made.missing.items())
-        raise DataError(
-            f"{name}: no item to ask among {len(known)} (items that lack a form: {lacks or 'none'}): "
-            f"expected {'all of' if cases == 'complete' else 'one of'} {', '.join(forms)} for one item at least"
-        )
+        raise DataError(_nothing_asked(made, cases))
     return replace(made, notes={**(notes or {}), **_count(made, cases)})
 
 
@@ -194,6 +190,14 @@ def _count(made: QuerySet, cases: Cases) -> dict[str, int]:
     counts["items whose source caption other clips have too"] = sum(bool(item.also_relevant) for item in made.items)
     counts["queries that read the same for several clips"] = sum(len(asked[pair.text]) > 1 for pair in made.pairs)
     return {what: count for what, count in counts.items() if count}
+
+
+def _nothing_asked(made: QuerySet, cases: Cases) -> str:
+    lacks = ", ".join(f"{form} {len(ids)}" for form, ids in made.missing.items())
+    return (
+        f"{made.name}: no item to ask among {len(made.excluded)} (items that lack a form: {lacks or 'none'}): "
+        f"expected {'all of' if cases == 'complete' else 'one of'} {', '.join(made.forms)} for one item at least"
+    )
 
 
 def _unmatched(queries: QuerySet, unknown: Sequence[str], candidates: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pytest_audioretrieval.data.hub.sets import SETS
 from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.shipped import OWN
 from pytest_audioretrieval.spec import COMMIT
 
@@ -150,7 +151,7 @@ def source(text: str, base: Path) -> Source:
         from pytest_audioretrieval.data.mteb_task import load_task, name_of
 
         return Source(name_of(text), lambda loading: load_task(text, offline=loading.offline))
-    folder = (base / Path(text).expanduser()).absolute()
+    folder = (base / expanded(text)).absolute()
     if folder.is_dir():
         from pytest_audioretrieval.data.manifest import read_settings
 

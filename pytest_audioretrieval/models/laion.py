@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.errors import ModelError, PinError
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.models.worker.client import Worker
 from pytest_audioretrieval.pins import project_pins, sha256_of, verify
@@ -98,7 +99,7 @@ class LaionClap:
 
 
 def _checkpoint(name: str) -> Path:
-    path = Path(name).expanduser().resolve()
+    path = expanded(name).resolve()
     if not path.is_file():
         raise ModelError(f"laion_clap:{name}: there is no such file: give the path of a checkpoint (.pt)")
     return path
@@ -117,7 +118,7 @@ def _admit(path: Path, digest: str, allow_unpinned: bool, pins: Path) -> None:
 
 def _start() -> Worker:
     # Not resolved: a virtual environment's Python is a link to one that knows nothing of it.
-    python = Path(os.environ.get(LAION_PYTHON) or DEFAULT).expanduser().absolute()
+    python = expanded(os.environ.get(LAION_PYTHON) or DEFAULT).absolute()
     worker = Worker("laion_clap", python, SCRIPT, remedy=REMEDY)
     if worker.hello["versions"]["laion_clap"] is None:
         worker.close()

@@ -155,7 +155,7 @@ def _taken(function: Any, **said: Any) -> dict[str, Any]:
 
 def _backend(point: metadata.EntryPoint) -> Any:
     try:
-        return point.load()
+        return imported(f"{point.module}:{point.attr}")
     except (ImportError, AttributeError) as error:
         raise ModelError(
             f"backend {point.name!r} ({point.value}) cannot be imported: {one_line(error)}: install what it needs"

@@ -78,7 +78,7 @@ class Collector:
         settings, findings = self.state.settings, self.state.findings
         for option, render in (("json", json.render), ("markdown", markdown.render)):
             if settings[option]:
-                self._report(settings.base(option) / settings[option], "w", f"--retrieval-{option}", render(findings))
+                self._report(settings.path(option), "w", f"--retrieval-{option}", render(findings))
         if findings and (step_summary := os.environ.get("GITHUB_STEP_SUMMARY")):
             self._report(Path(step_summary), "a", "$GITHUB_STEP_SUMMARY", markdown.render(findings))
 

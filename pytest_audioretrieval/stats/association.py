@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,15 +27,6 @@ Method = Literal["pearson", "spearman"]
 
 #: Below this share of its square a variance is rounding, not spread.
 _ROUNDING = 1e-12
-
-
-class Resampling(TypedDict, total=False):
-    """Keyword arguments of ``associate``."""
-
-    method: Method
-    confidence: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)

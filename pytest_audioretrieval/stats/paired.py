@@ -13,6 +13,7 @@ from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import Bounds, Floats, bounds, plain_interval, resample
 from pytest_audioretrieval.stats.clusters import Clusters, group
+from pytest_audioretrieval.stats.columns import numbers
 from pytest_audioretrieval.stats.multiplicity import holm
 from pytest_audioretrieval.stats.verdict import Comparison
 
@@ -154,28 +155,13 @@ def check_settings(confidence: float, resamples: int, seed: int) -> None:
 def _outcomes(endpoint: Endpoint) -> tuple[Floats, Floats]:
     if not _is_number(endpoint.margin) or not (endpoint.margin > 0 and isfinite(endpoint.margin)):
         raise SpecError(f"{_of(endpoint)}margin is {endpoint.margin!r}: expected a finite number above 0")
-    new, old = _vector(endpoint, "new", endpoint.new), _vector(endpoint, "baseline", endpoint.baseline)
+    new = numbers(f"{_of(endpoint)}new", endpoint.new, "[Q]")
+    old = numbers(f"{_of(endpoint)}baseline", endpoint.baseline, "[Q]")
     if len(new) != len(old):
         raise DataError(
             f"{_of(endpoint)}{len(new)} new outcomes, {len(old)} of the baseline: expected the same queries in both"
         )
     return new, old
-
-
-def _vector(endpoint: Endpoint, side: str, values: npt.ArrayLike) -> Floats:
-    try:
-        raw = np.asarray(values)
-        vector = raw.astype(np.float64, casting="same_kind" if raw.dtype.kind in "biuf" else "safe")
-    except (TypeError, ValueError):
-        raise DataError(f"{_of(endpoint)}{side} outcomes are not numbers: expected one number per query") from None
-    if vector.ndim != 1:
-        raise DataError(f"{_of(endpoint)}{side} outcomes have shape {vector.shape}: expected one number per query, [Q]")
-    if not len(vector):
-        raise DataError(f"{_of(endpoint)}no {side} outcomes: expected at least one query")
-    if not np.isfinite(vector).all():
-        query = int(np.flatnonzero(~np.isfinite(vector))[0])
-        raise DataError(f"{_of(endpoint)}{side} outcome of query {query} is {vector[query]}: expected a finite number")
-    return vector
 
 
 def _clusters(labels: Iterable[Hashable], lengths: Sequence[int]) -> Clusters:

@@ -83,11 +83,6 @@ class Comparison:
         smallest = plan.smallest_margin(claim, self.low, self.high)
         return 0.0 if smallest is not None and self.changed == 0 else smallest
 
-    @property
-    def attainable_margin(self) -> float:
-        """The smallest margin these data certify as ``non_inferior``: every larger one holds."""
-        return self.smallest_margin("non_inferior") or 0.0
-
     def clusters_to_settle(self, claim: Claim) -> int | None:
         """Clusters that would show ``claim`` at this margin and spread, about; None where more would not help."""
         needed = plan.clusters_needed(
@@ -99,8 +94,3 @@ class Comparison:
             clusters=self.clusters,
         )
         return self.clusters if needed is not None and self.holds(claim) and needed > self.clusters else needed
-
-    @property
-    def clusters_needed(self) -> int | None:
-        """``clusters_to_settle`` for the claim ``non_inferior``."""
-        return self.clusters_to_settle("non_inferior")

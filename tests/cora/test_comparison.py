@@ -88,20 +88,20 @@ def test_what_cannot_be_compared() -> None:
 def test_tables_of_query_sets() -> None:
     new = drawn(400)
     sets = {"first": new, "second": new.where(new.form != "statement")}
-    rows = cells(query_set_table("title", sets))
+    rows = cells(query_set_table(sets))
     part = sets["second"]
     assert rows["second"]["forms"] == 4
     assert rows["second"]["N"] == len(part)
     assert rows["second"]["R@5"] == pytest.approx((part.rank <= 5).mean())
     assert rows["second"]["MeanRD"] == pytest.approx(part.rank_drop.mean())
     assert rows["second"]["r(TBMD,RD)"] == pytest.approx(np.corrcoef(part.tbmd, part.rank_drop)[0, 1])
-    (row,) = cells(difference_table("title", sets)).values()
+    (row,) = cells(difference_table(sets)).values()
     found = compare_query_sets(part, new)
     assert list(row.values()) == [
         "second", found.difference, found.low, found.high, found.improved, found.worsened, found.unchanged, 0, 0,
     ]  # fmt: skip
     assert found.improved + found.worsened + found.unchanged == 40
-    by_form = form_table("title", sets)
+    by_form = form_table(sets)
     assert [row[:2] for row in by_form.rows][:4] == [
         ("command", "first"), ("command", "second"), ("indirect", "first"), ("indirect", "second"),
     ]  # fmt: skip

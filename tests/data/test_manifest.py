@@ -50,10 +50,13 @@ def test_reads_clips_and_captions(tmp_path: Path) -> None:
 
 
 def test_strips_and_counts_repeats_within_a_clip(tmp_path: Path) -> None:
-    """The pinned protocol: whitespace stripped, duplicates within a clip removed; here also counted."""
+    """The pinned protocol: whitespace stripped, duplicates within a clip removed; here both are counted."""
     made = load_folder(make(tmp_path / "d", [{"audio": "a.wav", "captions": [" rain ", "rain", "wind"]}]))
     assert [c.text for c in made.captions] == ["rain", "wind"]
-    assert made.notes == {"captions repeated within a clip, removed": 1}
+    assert made.notes == {
+        "captions with white space around them, stripped": 1,
+        "captions repeated within a clip, removed": 1,
+    }
 
 
 def test_shared_captions_are_counted_and_can_be_merged(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.queries import task
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import AudioError, DataError, SpecError
 
 NAME = "mteb:SoundsT2A"
 
@@ -106,6 +106,7 @@ def provide(monkeypatch: pytest.MonkeyPatch) -> Provide:
     datasets.Audio = Audio  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mteb", mteb)
     monkeypatch.setitem(sys.modules, "datasets", datasets)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
     def provide(made: Task) -> None:
         def get_task(name: str) -> Task:
@@ -129,7 +130,8 @@ SAID = (Caption("q1", "rain", "a"), Caption("q2", "wind", "b"), Caption("q3", "t
 def test_texts_that_are_right_for_one_clip_are_its_captions(provide: Provide) -> None:
     provide(Task(T2A))
     made = load_dataset(NAME)
-    assert (made.name, made.revision, made.notes) == ("mteb-SoundsT2A", "c" * 40, {})
+    assert (made.name, made.revision) == ("mteb-SoundsT2A", "c" * 40)
+    assert made.notes == {"captions with white space around them, stripped": 1}
     assert made.captions == SAID
     assert [(clip.id, clip.digest) for clip in made.clips] == [
         (name, hashlib.sha256(content).hexdigest()) for name, content in SOUNDS.items()
@@ -149,12 +151,17 @@ def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) ->
 
 def test_what_is_removed_is_counted(provide: Provide) -> None:
     """Fault 51: what a split at full stops leaves empty is no query; a caption said twice of a clip is asked once."""
-    asked = texts(("q1", "rain"), ("q2", "wind"), ("q3", " rain"), ("q4", "  "), ("q5", None))
-    right = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}, "q5": {"b": 1}}
+    asked = texts(("q1", "rain"), ("q2", "wind"), ("q3", " rain"), ("q4", "  "), ("q5", None), ("q6", "wind"))
+    right = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}, "q5": {"b": 1}, "q6": {"a": 1}}
     provide(Task({**T2A, "queries": asked, "relevant_docs": right}))
     made = load_dataset(NAME)
-    assert made.captions == SAID[:2]
-    assert made.notes == {"empty texts, removed": 2, "captions repeated within a clip, removed": 1}
+    assert made.captions == (*SAID[:2], Caption("q6", "wind", "a"))
+    assert made.notes == {
+        "captions with white space around them, stripped": 1,
+        "captions repeated within a clip, removed": 1,
+        "empty captions, removed": 2,
+        "captions that several clips share": 2,
+    }
 
 
 def test_a_text_that_is_right_for_several_clips_is_one_query(provide: Provide) -> None:
@@ -176,6 +183,22 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
         task(made, "a2t")
 
 
+def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:
+    """Sound c has no text, so texts are queries; their wording joins them where one is right for several clips."""
+    asked = texts(("q1", "rain"), ("q2", " rain"), ("q3", "wind"), ("q4", "rain"))
+    parts = {"queries": asked, "corpus": sounds(**SOUNDS, c=sound(0.75))}
+    provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}}}))
+    assert load_dataset(NAME).queries == (
+        Query("q1", "rain", ("a",), "all"),
+        Query("q2", "rain", ("b",), "all"),
+        Query("q3", "wind", ("a",), "all"),
+    )
+    provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1, "a": 1}, "q3": {"a": 1}, "q4": {"b": 1}}}))
+    made = load_dataset(NAME)
+    assert made.queries == (Query("q1", "rain", ("a", "b"), "all"), Query("q3", "wind", ("a",), "all"))
+    assert made.notes["captions repeated within a clip, removed"] == 2
+
+
 def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
     (tmp_path / "a.flac").write_bytes(SOUNDS["a"])
     stored = Rows(
@@ -185,7 +208,28 @@ def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
     provide(Task(T2A))
     before = load_dataset(NAME).fingerprint
     provide(Task({**T2A, "corpus": stored}))
-    assert load_dataset(NAME).fingerprint == before
+    made = load_dataset(NAME)
+    assert made.fingerprint == before
+    (tmp_path / "a.flac").write_bytes(SOUNDS["b"])
+    with pytest.raises(AudioError, match=r"^clip 'a \(mteb:SoundsT2A, row 0\)': its bytes changed since"):
+        made.clips[0].read()
+    (tmp_path / "a.flac").unlink()
+    with pytest.raises(AudioError, match=r"a\.flac cannot be read \(No such file or directory\)"):
+        made.clips[0].read()
+    with pytest.raises(DataError, match=r"^mteb:SoundsT2A, row 0: .*a\.flac cannot be read \(No such file"):
+        load_dataset(NAME)
+
+
+@pytest.mark.parametrize("audio", [None, {"bytes": None, "path": None}])
+def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None:
+    provide(
+        Task({**T2A, "corpus": Rows([*sounds(a=SOUNDS["a"]).rows, {"id": "b", "audio": audio}], {"audio": Audio()})})
+    )
+    with pytest.raises(DataError) as caught:
+        load_dataset(NAME)
+    assert str(caught.value) == (
+        "mteb:SoundsT2A, row 1: holds no bytes of a sound and no path of a file: expected one of them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,11 +237,15 @@ def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
     [
         ({"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}}, "text 'q3' is right for no clip: expected one at least"),
         ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is right for clip 'z', which is not there"),
+        ({"queries": texts(("q1", "rain"), ("q1", "wind"))}, "text id 'q1' stands twice: expected each id once"),
+        (
+            {"corpus": Rows(2 * sounds(a=SOUNDS["a"]).rows, {"audio": Audio()})},
+            "clip id 'a' stands twice: expected each id once",
+        ),
         (
             {"corpus": Rows([], {"audio": {"array": "float"}})},
             "its sounds are {'array': 'float'}: expected encoded audio",
         ),
-        ({"queries": texts(("q1", "a\x07b"))}, "text 'q1' holds the control character U+0007: remove it"),
     ],
 )
 def test_what_is_no_dataset(parts: dict[str, Any], expected: str, provide: Provide) -> None:
@@ -279,6 +327,14 @@ def test_offline_a_task_that_connects_by_itself_is_one_line(
         "--retrieval-offline forbids the network: download what is missing once with a network "
         "connection"
     )
+
+
+def test_an_mteb_that_fails_when_it_is_imported_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mteb.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mteb", raising=False)
+    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb: 'mteb' fails when .* torchvision::nms"):
+        load_dataset(NAME)
 
 
 def test_nothing_is_loaded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,14 +200,20 @@ def test_a_pair_scorer_is_loaded_and_is_no_retriever(module: ModuleType) -> None
     )
 
 
-def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module.make = complete  # type: ignore[attr-defined]
-    points = {
-        name: metadata.EntryPoint(name, value, registry.GROUP)
-        for name, value in (("good", "retrievers_of_a_user:make"), ("bad", "no_such_module_at_all:make"))
-    }
+    module.Kind = SimpleNamespace(make=complete)  # type: ignore[attr-defined]
+    (tmp_path / "failing_backend.py").write_text("raise RuntimeError('libcuda is too old\\nmore')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    values = {
+        "good": "retrievers_of_a_user:make", "nested": "retrievers_of_a_user:Kind.make",
+        "bad": "no_such_module_at_all:make", "failing": "failing_backend:make",
+    }  # fmt: skip
+    points = {name: metadata.EntryPoint(name, value, registry.GROUP) for name, value in values.items()}
     monkeypatch.setattr(registry, "backends", lambda: points)
-    assert made("good:2023") == complete("2023")
+    assert made("good:2023") == made("nested:2023") == complete("2023")
+    with pytest.raises(ModelError, match=r"'failing_backend' fails when .*: RuntimeError: libcuda is too old: install"):
+        made("failing:2023")
     with pytest.raises(ModelError, match=r"backend 'bad' \(no_such_module_at_all:make\) cannot be imported: No module"):
         made("bad:2023")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_audioretrieval.data.queries import DIRECTIONS
 from tests.plugin.toys import Project, counts, has_traceback
 
 
@@ -26,9 +27,13 @@ def collect(project: Project, marker: str, *args: str) -> pytest.RunResult:
         ("margin=0.03", "unknown keyword 'margin': expected one of models, datasets, directions, baseline"),
         ("models='a/b'", "models='a/b': expected a list that is not empty"),
         ("directions=[]", "directions=[]: expected a list that is not empty"),
+        ("datasets=3", "datasets=3: expected a list that is not empty"),
+        ("models=['a/b', 3]", "models=['a/b', 3]: expected strings in the list"),
+        ("baseline=['a/b']", "baseline=['a/b']: expected a string"),
         ("directions=['t2t']", "direction 't2t': expected one of t2a, a2t"),
         ("['toys']", "takes keywords only, found (['toys'],): write datasets=[...]"),
         ("models=['nothing']", "model 'nothing' is no hub id"),
+        ("models=[__import__('pathlib').Path('/nowhere')]", "model folder '/nowhere' does not exist"),
     ],
 )
 def test_a_wrong_marker_is_one_line(project: Project, marker: str, expected: str) -> None:
@@ -66,7 +71,9 @@ def test_a_marker_of_the_module_is_completed_by_that_of_the_test(project: Projec
 
 def test_the_marker_is_registered(project: Project) -> None:
     result = project.run("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.retrieval(models, datasets, directions, baseline): *"])
+    (line,) = (one for one in result.outlines if one.startswith("@pytest.mark.retrieval("))
+    assert line.startswith("@pytest.mark.retrieval(models, datasets, directions, baseline): ")
+    assert all(repr(direction) in line for direction in DIRECTIONS)
     assert counts(project.run("--strict-markers", "--retrieval-record", "new")) == {"recorded": 3}
 
 

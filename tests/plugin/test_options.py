@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_audioretrieval import settings
+from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.shipped import shipped
 from tests.plugin.toys import Project, counts, errors, has_traceback
 
 
@@ -82,6 +84,13 @@ def test_a_flag_may_be_false_in_the_ini_file(pytester: pytest.Pytester, row: Row
 def test_an_empty_ini_line_is_the_default(pytester: pytest.Pytester, row: Row) -> None:
     if row.from_ini is not True:
         assert resolved(pytester, f"retrieval_{row.name.replace('-', '_')} =", [], row.name) == row.default
+
+
+def test_the_help_names_every_suite_and_protocol() -> None:
+    told = {option.name: option.help for option in settings.OPTIONS}
+    suites = sorted(path.stem for path in shipped("suites").glob("[a-z]*.py"))
+    assert f"({', '.join(suites)})" in told["suite"]
+    assert set(told["protocol"].split(", or ")[0].split(", ")) == set(NAMED)
 
 
 def test_the_help_lists_every_switch_and_ini_twin(project: Project) -> None:
@@ -215,7 +224,18 @@ def test_paths_start_where_they_were_written(project: Project, monkeypatch: pyte
     inner = project.pytester.mkdir("inner")
     monkeypatch.chdir(inner)
     project.add_ini("retrieval_json = ini.json")
-    args = ["..", "--retrieval-record", "new", "--retrieval-markdown", "typed.md"]
+    monkeypatch.setenv("HOME", str(project.path / "home"))
+    args = ["..", "--retrieval-record", "new", "--retrieval-markdown", "typed.md", "--retrieval-cache", "~/kept"]
     assert project.run(*args).ret == 0
     assert (project.path / "ini.json").is_file()
     assert (inner / "typed.md").is_file()
+    assert any((project.path / "home/kept").iterdir())
+
+
+@pytest.mark.parametrize("option", ["dataset", "baseline", "model"])
+def test_the_home_of_nobody_is_a_path_like_another(project: Project, option: str) -> None:
+    result = project.run(f"--retrieval-{option}=~nobody-of-this-name/x")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = [line for line in (*result.outlines, *result.errlines) if "~nobody-of-this-name/x" in line]
+    assert said
+    assert not has_traceback(result)

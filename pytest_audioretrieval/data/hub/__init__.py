@@ -1,1 +1,1 @@
-"""Datasets of a hub, at a pinned commit, read from their parquet files."""
+"""Datasets of a hub, at a pinned commit, read from their parquet files or tar archives."""

@@ -10,7 +10,6 @@ from pytest_audioretrieval.data.hub import archive, parquet
 from pytest_audioretrieval.data.hub.download import Part, fetch, pinned
 from pytest_audioretrieval.data.hub.grouping import Grouped
 from pytest_audioretrieval.data.hub.sets import SUBSETS, HubSet, Pairs, Rows
-from pytest_audioretrieval.data.manifest import shared
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError
 
@@ -84,7 +83,10 @@ def _judged(parts: list[Part], clip_side: str, text_side: str, grouped: Grouped)
     right: dict[str, str] = {}
     for part in parts:
         for row in parquet.rows(part, [text_side, clip_side, "score"]):
-            if row.cells["score"] <= 0:
+            score = row.cells["score"]
+            if not isinstance(score, (int, float)):
+                raise DataError(f"{row.where}: score {score!r}: expected a number, above 0 where the clip is right")
+            if score <= 0:
                 continue
             text, clip = _name(row.cells[text_side], row.where), _name(row.cells[clip_side], row.where)
             if clip not in grouped.clips:
@@ -106,7 +108,8 @@ def _name(cell: object, where: str) -> str:
 
 def _dataset(one: HubSet, pin: Pin, grouped: Grouped) -> Dataset:
     what = f"dataset {one.hub}@{pin.revision}"
-    counts = {"clips": len(grouped.clips), "texts": grouped.texts, "captions": len(grouped.captions)}
+    clips, captions = grouped.asked()
+    counts = {"clips": len(grouped.clips), "texts": grouped.texts, "captions": len(captions)}
     for kind, found in counts.items():
         expected = getattr(one.expected, kind)
         if expected is not None and found != expected:
@@ -114,18 +117,16 @@ def _dataset(one: HubSet, pin: Pin, grouped: Grouped) -> Dataset:
                 f"{what}: {found} {kind}, expected {expected}: it is not the set known as {one.name!r}, "
                 "name the commit that is"
             )
-    clips = grouped.asked()
     if not clips:
         raise DataError(f"{what}: no clip with a caption: name another commit")
-    digest = fingerprint(clips, grouped.captions, merged=one.merge)
+    digest = fingerprint(clips, captions, merged=one.merge)
     if pin.fingerprint is not None and digest != pin.fingerprint:
         raise PinError(f"{what}: fingerprint is {digest}, PINS.json expects {pin.fingerprint}: pin it anew")
-    grouped.notes["captions that several clips share"] = shared(grouped.captions)
     return Dataset(
         name=one.slug,
         revision=pin.revision,
         clips=clips,
-        captions=tuple(grouped.captions),
+        captions=captions,
         fingerprint=digest,
         merge_identical_captions=one.merge,
         notes={note: count for note, count in grouped.notes.items() if count},

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.hub.dataset import load_hub
 from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
-from pytest_audioretrieval.data.manifest import SETTINGS, read_settings
-from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.data.manifest import read_settings
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.registry import Loading
@@ -19,13 +18,12 @@ def load_hub_folder(folder: Path, loading: Loading) -> Dataset:
     """The dataset that a folder of layout ``hub`` describes.
 
     Raises:
-        DataError: the table ``[hub]`` is missing, or see ``load_hub``.
+        DataError: see ``read_settings`` and ``load_hub``.
         PinError: see ``load_hub``.
     """
     settings = read_settings(folder)
     hub = settings.hub
-    if hub is None:
-        raise DataError(f"{folder / SETTINGS}: no table [hub]: it names the repository and its columns")
+    assert hub is not None  # as layout = "hub" states
     one = HubSet(
         name=settings.name,
         hub=hub.id,

@@ -67,7 +67,7 @@ def _opened(part: Part) -> Iterator[Any]:
     try:
         with ParquetFile(part.path) as file:
             yield file
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{part.name}: no readable parquet file ({one_line(error)}): remove it from the hub's cache"
         ) from None

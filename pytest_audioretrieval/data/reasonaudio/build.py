@@ -71,22 +71,17 @@ def build(
 ) -> Built:
     """Build a corpus with what is asked of it, or finish one that was begun with the same arguments.
 
-    The bytes do not depend on ``workers``.
-
-    A script that calls this needs ``if __name__ == "__main__"``: processes are spawned.
-
     Args:
-        sounds: folder of atomic sounds, see ``read_sounds``.
-        out: folder of the corpus, see ``corpus``.
+        sounds: folder of atomic sounds, see ``read_sounds``; ``out`` that of the corpus, see ``corpus``.
         clips: how many; ``seconds`` how long each.
         queries: how many of all five tasks; ``choices_per_task`` two-option items of each.
-        workers: processes; by default one for each core.
+        workers: processes, on which no byte depends; by default one for each core. They are spawned, so that a script
+            that calls this needs ``if __name__ == "__main__"``.
         track: shows progress.
 
     Raises:
-        DataError: sounds that make no corpus; too few clips for the queries; ``out`` holds another corpus, or foreign
-            files, or cannot be written.
-        AudioError: a sound that is not as it should be.
+        DataError, AudioError: sounds that make no corpus; too few clips for the queries; ``out`` holds another corpus,
+            or foreign files, or cannot be written.
         SpecError: an argument out of range.
     """
     workers = workers if workers is not None else os.cpu_count() or 1
@@ -96,9 +91,8 @@ def build(
     # Before the sounds are mixed: a plan that is too small for its queries should not cost minutes.
     asked = make_queries(composites, queries // len(TASKS), seed)
     chosen = make_choices(composites, choices_per_task, seed)
-    recipe = _recipe(atoms, clips, seed, seconds)
     with _told(out), _alone(out):
-        _claim(out, recipe, composites)
+        recipe = _claim(out, _recipe(atoms, clips, seed, seconds), composites)
         work = _Work(sounds, recipe.samples, out / corpus.FOLDER, seconds)
         built = _listed(composites, _make_all(composites, work, workers, track or Tracker()), out)
         write_queries(out, asked, chosen, name=NAME, licence=LICENCE)
@@ -167,8 +161,8 @@ def _samples(atoms: Mapping[str, Atomic]) -> str:
     return found.hexdigest()
 
 
-def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> None:
-    """Make ``out`` the place of this corpus, free of what a killed build left half-written."""
+def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> Recipe:
+    """Make ``out`` the place of this corpus, of this recipe, free of what a killed build left half-written."""
     folder = out / corpus.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in (out, folder):
@@ -184,6 +178,7 @@ def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> None:
         if (out / name).exists():
             raise DataError(f"{out / name} is no file of this corpus: move it elsewhere")
     write_atomically(out / corpus.RECIPE, msgspec.json.format(msgspec.json.encode(recipe)) + b"\n")
+    return recipe
 
 
 def _check_same(out: Path, found: Recipe, asked: Recipe) -> None:

@@ -6,6 +6,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
+from pytest_audioretrieval.imported import imported
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import absent, snapshots
 from pytest_audioretrieval.pins import PICKLES
@@ -54,7 +55,7 @@ load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 
 def _meta(name: str) -> Any:
     try:
-        import mteb
+        mteb = imported("mteb")
     except ImportError as error:
         raise ModelError(f"mteb:{name} needs mteb: {one_line(error)}: pip install mteb") from None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,7 +22,7 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.embedding.ahead import ahead
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
 from pytest_audioretrieval.pins import Pin
-from tests.data.hub.made import cell, parquet, sound
+from tests.data.hub.made import cell, pa, parquet, pq, sound
 from tests.hub.stub import HubStub
 
 pytestmark = pytest.mark.usefixtures("pins")
@@ -75,6 +76,17 @@ def test_threads_read_a_row_group_once(tmp_path: Path, monkeypatch: pytest.Monke
     waves = list(ahead(lambda row: row.sound.read("clip"), rows))
     assert [round(float(wave.samples[0, 0]) * 64) for wave in waves] == list(range(30))
     assert read == {0: 1, 1: 1, 2: 1}
+
+
+def test_a_text_that_is_no_utf8_is_one_line(hub: HubStub) -> None:
+    content = io.BytesIO()
+    texts = pa.array([b"x", b"\xff", b"z"]).view(pa.string())
+    pq.write_table(pa.table({**ROWS_2, "text": texts}), content)
+    hub.files = files() | {SECOND: content.getvalue()}
+    assert error(hub) == (
+        f"{SECOND}: no readable parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
+        "remove it from the hub's cache"
+    )
 
 
 def error(hub: HubStub, one: HubSet = SET, kind: type[RetrievalError] = DataError) -> str:

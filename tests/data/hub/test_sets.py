@@ -135,6 +135,8 @@ def small(audio: Any) -> HubSet:
             "row 1: text 't1-0' has the right clips 'a1' and 'a2'",
         ),
         ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": [0]}, "no clip with a caption"),
+        ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": [None]}, "row 0: score None: expected a number"),
+        ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": ["1"]}, "row 0: score '1': expected a number"),
     ],
 )
 def test_pairs_that_do_not_fit(
