@@ -73,6 +73,7 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
         merge_identical_captions=several,
         notes={note: count for note, count in notes.items() if count},
         queries=queries,
+        queries_describe_clips=bool(queries),
     )
 
 

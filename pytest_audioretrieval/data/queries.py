@@ -36,7 +36,8 @@ class Task:
         ids: of the queries, [Q].
         shown: what a person reads as the query: its text, or the clip's id, [Q].
         clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
-            clips together, the first clip of all that hang together.
+            clips together, the first clip of all that hang together; of stated queries that describe no clip, the
+            query itself.
         candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
         slices: the part of the benchmark that each query belongs to, [Q]; None where it has no parts.
@@ -75,10 +76,11 @@ def task(dataset: Dataset, direction: Direction) -> Task:
     index = {clip: position for position, clip in enumerate(clips)}
     cluster = clusters(dataset)
     if direction == "t2a":
+        by_clip = not dataset.queries or dataset.queries_describe_clips
         return Task(
             ids=tuple(t.id for t in asked),
             shown=tuple(t.text for t in asked),
-            clusters=tuple(t.id if dataset.queries else cluster[t.clips[0]] for t in asked),
+            clusters=tuple(cluster[t.clips[0]] if by_clip else t.id for t in asked),
             candidates=tuple(clips),
             candidates_shown=tuple(clips),
             relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),

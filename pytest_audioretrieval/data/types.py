@@ -133,6 +133,8 @@ class Dataset:
         merge_identical_captions: one query with several relevant clips for a text that several clips share.
         notes: what the loader counted on the way (duplicates removed, silent clips, ...), for the report.
         queries: texts with stated relevance, asked in place of captions.
+        queries_describe_clips: whether they are descriptions, so that those of one clip are resampled together, as
+            captions are; otherwise each is a unit of its own.
         choices: what direction ``choice`` asks; ``rewordings`` what direction ``texts`` compares.
         explain: why a clip is not right, where the data tell.
     """
@@ -145,6 +147,7 @@ class Dataset:
     merge_identical_captions: bool = False
     notes: Mapping[str, int] = field(default_factory=dict)
     queries: tuple[Query, ...] = ()
+    queries_describe_clips: bool = False
     choices: tuple[Choice, ...] = ()
     rewordings: tuple[Rewording, ...] = ()
     explain: Explain | None = field(default=None, repr=False, compare=False)

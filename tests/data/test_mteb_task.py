@@ -178,7 +178,9 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
     made = load_dataset(NAME)
     assert made.captions == ()
     assert made.queries[0] == Query("q1", "rain", ("a",), "all")
-    assert task(made, "t2a").relevant == ((0,), (0,), (0,))
+    asked = task(made, "t2a")
+    assert asked.relevant == ((0,), (0,), (0,))
+    assert asked.clusters == ("a", "a", "a")
     with pytest.raises(DataError, match="asks nothing in direction a2t"):
         task(made, "a2t")
 
@@ -196,6 +198,7 @@ def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(pr
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1, "a": 1}, "q3": {"a": 1}, "q4": {"b": 1}}}))
     made = load_dataset(NAME)
     assert made.queries == (Query("q1", "rain", ("a", "b"), "all"), Query("q3", "wind", ("a",), "all"))
+    assert task(made, "t2a").clusters == ("a", "a")
     assert made.notes["captions repeated within a clip, removed"] == 2
 
 
