@@ -220,6 +220,12 @@ def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
         load_dataset(NAME)
 
 
+def test_a_sound_of_no_bytes_is_told_when_it_is_read(provide: Provide) -> None:
+    provide(Task({**T2A, "corpus": sounds(**SOUNDS | {"a": b""})}))
+    with pytest.raises(AudioError, match=r"^clip 'a"):
+        load_dataset(NAME).clips[0].read()
+
+
 @pytest.mark.parametrize("audio", [None, {"bytes": None, "path": None}])
 def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None:
     provide(
