@@ -36,8 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The models, and the options that every command about models has."""
     add = parser.add_argument
     add("models", nargs="+", metavar="SPEC", help="model to ask, as for pytest's --model")
-    add("--json", type=Path, metavar="PATH", help="write the tables to a file as well")
-    add("--cache", type=Path, metavar="DIR", help="keep vectors here (default: for this run alone)")
+    add("--json", type=expanded, metavar="PATH", help="write the tables to a file as well")
+    add("--cache", type=expanded, metavar="DIR", help="keep vectors here (default: for this run alone)")
     add("--device", type=_device, default="auto", metavar="D", help="where models run: auto, cpu, cuda[:N] or mps")
     add("--offline", action="store_true", help="never touch the network")
     add("--allow-unpinned", action="store_true", help="accept a model or dataset that PINS.json does not pin")
@@ -151,7 +151,7 @@ def described(dataset: Dataset, **counts: Any) -> dict[str, Any]:
 def _cache(folder: Path | None) -> Iterator[Path]:
     """``folder``, or one that lasts for this run: analyses ask many texts again."""
     if folder is not None:
-        yield expanded(folder)
+        yield folder
         return
     with tempfile.TemporaryDirectory(prefix="audioretrieval-") as made:
         yield Path(made)

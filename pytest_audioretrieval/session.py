@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -175,9 +175,12 @@ class RetrievalSession:
         return path.is_file() and self._at_start.get(path) != stamp(path)
 
     def dataset(self, target: Target) -> Dataset:
+        from pytest_audioretrieval.embedding.threads import waiting_asleep
+
         name = target.source.name
         if name not in self._datasets:
-            with self._tried_once("dataset", name):
+            # A task of mteb imports torch.
+            with self._tried_once("dataset", name), waiting_asleep():
                 self._datasets[name] = target.source.load(
                     Loading(
                         self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"], self.pins
@@ -343,7 +346,7 @@ def _check_marker(marker: dict[str, Any]) -> None:
         if key == "baseline":
             if not isinstance(value, str | None):
                 raise SpecError(f"marker retrieval: {key}={value!r}: expected a string")
-        elif isinstance(value, str) or not isinstance(value, Collection) or not value:
+        elif isinstance(value, str) or not isinstance(value, Sequence) or not value:
             raise SpecError(f"marker retrieval: {key}={value!r}: expected a list that is not empty")
         elif not all(isinstance(one, str | Path) for one in value):
             raise SpecError(f"marker retrieval: {key}={value!r}: expected strings in the list")

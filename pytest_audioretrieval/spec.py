@@ -130,7 +130,7 @@ def _builtin(text: str) -> ModelSpec:
 
 
 def _folder(text: str) -> ModelSpec:
-    path = Path(os.path.realpath(expanded(text)))
+    path = Path(os.path.realpath(expanded(text)))  # resolve() raises where links lead in a circle
     if not path.is_dir():
         raise SpecError(f"model folder {text!r} does not exist: give a folder written by save_pretrained")
     return ModelSpec(text=text, kind="folder", id=path.name, path=path)

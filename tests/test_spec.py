@@ -129,6 +129,7 @@ def test_owner_name_is_the_hub_unless_written_as_a_path(tmp_path: Path, monkeypa
         ("builtin/../builtin/tiny-clap-fused", "no built-in model '../builtin/tiny-clap-fused'"),
         ("./nowhere", "model folder './nowhere' does not exist"),
         ("~nobody-of-that-name/ckpt", "does not exist"),
+        ("./circle", "model folder './circle' does not exist"),
         ("laion/clap@main", "revision 'main' is no full commit: give 40 hex digits"),
         ("laion/clap@365dea6", "revision '365dea6' is no full commit"),
         (f"laion/clap@{COMMIT.upper()}", "is no full commit"),
@@ -144,6 +145,7 @@ def test_anything_else_is_one_line_that_helps(
     text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("circle").symlink_to("circle")
     with pytest.raises(SpecError) as caught:
         parse(text)
     assert expected in str(caught.value)

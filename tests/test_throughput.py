@@ -81,8 +81,9 @@ sys.modules["pytest_benchmark"] = None
 
 
 def test_the_suite_is_skipped_and_says_that_it_needs_pytest_benchmark(pytester: pytest.Pytester) -> None:
+    """It is skipped before the model is loaded, which here would fail."""
     pytester.makeconftest(NOT_INSTALLED)
     arguments = ("-p", "no:benchmark", "-p", "no:cacheprovider", "-rs", "--retrieval-suite", "throughput")
-    done = pytester.runpytest_subprocess(*arguments, "--model", "builtin/tiny-clap-fused")
+    done = pytester.runpytest_subprocess(*arguments, "--model", "no_such_module:make")
     done.stdout.fnmatch_lines([f"SKIPPED *: {NO_BENCHMARK}"])
     assert (done.ret, done.parseoutcomes()) == (0, {"skipped": 2})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.commands import add_options, described, subject, work
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.files import expanded
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
@@ -30,7 +31,7 @@ def register(commands: Commands) -> None:
     add("--dataset", action="append", metavar="NAME_OR_FOLDER", help="what to ask about (repeatable; default: sounds)")
     add(
         "--queries",
-        type=Path,
+        type=expanded,
         metavar="FILE",
         help="ask with the queries of this .jsonl or .csv in CORA's columns instead of the dataset's own",
     )

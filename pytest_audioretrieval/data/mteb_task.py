@@ -60,7 +60,7 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
     answers = _answers(texts["id"], _relevance(parts["relevant_docs"], task.metadata.category), clips, text)
     several = any(len(found) > 1 for found in answers.values())
     notes: Counter[str] = Counter()
-    kept = clean(_stated(texts, answers), notes)
+    kept = clean(_stated(texts, answers, text), notes)
     described = {caption.clip for caption in kept} == {clip.id for clip in clips}
     captions = tuple(_with_own_id(caption, answers) for caption in kept) if described else ()
     queries = () if described else tuple(_queries(kept, several))
@@ -207,9 +207,11 @@ def _answers(texts: Iterable[str], right: Relevance, clips: Iterable[Clip], name
     return found
 
 
-def _stated(rows: Any, answers: Mapping[str, list[str]]) -> Iterator[Caption]:
+def _stated(rows: Any, answers: Mapping[str, list[str]], text: str) -> Iterator[Caption]:
     """Each text as a caption of each of its right clips, under mteb's id."""
     for name, said in zip(rows["id"], rows["text"], strict=True):
+        if said is not None and not isinstance(said, str):
+            raise DataError(f"dataset {text!r}: text {name!r} is {type(said).__name__}, expected a text")
         for clip in answers[name]:
             yield Caption(name, said or "", clip)
 

@@ -16,7 +16,7 @@ from pytest_audioretrieval.embedding.batches import Track, Vectors
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_preferences, score_pairs
 from pytest_audioretrieval.embedding.store import Store, space
-from pytest_audioretrieval.embedding.threads import wait_asleep
+from pytest_audioretrieval.embedding.threads import waiting_asleep
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.registry import describe, load, retriever
@@ -60,7 +60,6 @@ class Embedder:
     """A model by its spec; hashed on first use, loaded (torch imported) when the store lacks an answer."""
 
     def __init__(self, spec: ModelSpec, means: Means) -> None:
-        wait_asleep()
         self.spec, self.means = spec, means
         self._made: dict[tuple[str, ...], Any] = {}
 
@@ -68,13 +67,16 @@ class Embedder:
     def identity(self) -> ModelIdentity:
         """Which weights these are, hashed and verified without loading them."""
         means = self.means
-        return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
+        with waiting_asleep():
+            return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
 
     @cached_property
     def model(self) -> Model:
         """The model itself, on its device."""
         means = self.means
-        loaded = load(self.spec, self.identity, device=means.device, offline=means.offline, pins=means.pins)
+        identity = self.identity
+        with waiting_asleep():
+            loaded = load(self.spec, identity, device=means.device, offline=means.offline, pins=means.pins)
         self.means.store.made_on(loaded.device)
         return loaded
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 #: Read by OpenMP, whose threads torch works with, as it is loaded.
 POLICY = "OMP_WAIT_POLICY"
 
 
-def wait_asleep() -> None:
-    """Let waiting threads sleep, unless the user has said otherwise; of no effect once torch is imported.
+@contextmanager
+def waiting_asleep() -> Iterator[None]:
+    """Let threads of a torch that is imported meanwhile sleep while they wait, unless the user has said otherwise.
 
     By default they spin, for they expect their share within microseconds. Where other processes want the processors
     too, such as a second worker of pytest-xdist, they spin for whole slices of time in which the thread that they wait
-    for does not run.
+    for does not run. Afterwards the environment is as it was: a test's own processes shall not inherit this.
     """
-    os.environ.setdefault(POLICY, "passive")
+    if POLICY in os.environ:
+        yield
+        return
+    os.environ[POLICY] = "passive"
+    try:
+        yield
+    finally:
+        os.environ.pop(POLICY, None)

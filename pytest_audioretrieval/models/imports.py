@@ -11,7 +11,8 @@ from contextlib import contextmanager
 def lasting() -> Iterator[None]:
     """The garbage collector neither walks through what is imported while it piles up, nor in any later collection.
 
-    What was garbage before is collected first: it would last as well.
+    The same holds for all else that lives at the end: a cycle among it is never freed. What was garbage before is
+    therefore collected first; where large objects may live, such as models, this is not to be used.
     """
     enabled = gc.isenabled()
     gc.collect()

@@ -99,7 +99,7 @@ class LaionClap:
 
 
 def _checkpoint(name: str) -> Path:
-    path = expanded(name).resolve()
+    path = Path(os.path.realpath(expanded(name)))  # resolve() raises where links lead in a circle
     if not path.is_file():
         raise ModelError(f"laion_clap:{name}: there is no such file: give the path of a checkpoint (.pt)")
     return path

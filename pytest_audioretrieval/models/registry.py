@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
+import sys
+from contextlib import nullcontext
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -105,9 +107,9 @@ def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool
     return _clap()(identity.folder, device=device)
 
 
-@cache  # a second time would freeze the model that the first has loaded
 def _clap() -> type[Clap]:
-    with lasting():
+    # Where torch is imported already there may be models too, ours or the user's, and they would be frozen with it.
+    with nullcontext() if "torch" in sys.modules else lasting():
         from pytest_audioretrieval.models.clap import Clap
     return Clap
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.commands import add_options, described, subject, work
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.seed import SEED
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def _register_build(actions: Commands) -> None:
         description="Build the benchmark; the same command goes on with one that was stopped and mends damaged clips.",
     )
     add = parser.add_argument
-    add("sounds", type=Path, metavar="SOUNDS", help="folder with a file for each sound, named after what is heard")
-    add("out", type=Path, metavar="OUT", help="folder to build into")
+    add("sounds", type=expanded, metavar="SOUNDS", help="folder with a file for each sound, named after what is heard")
+    add("out", type=expanded, metavar="OUT", help="folder to build into")
     add("--clips", type=int, default=10_000, metavar="N", help="composite clips (default: %(default)s)")
     add("--queries", type=int, default=1000, metavar="N", help="queries of all five tasks (default: %(default)s)")
     add("--choices-per-task", type=int, default=120, metavar="N", help="two-option items a task (default: %(default)s)")
@@ -82,7 +83,12 @@ def _register_show(actions: Commands) -> None:
         description="Print a query and when each sound is heard in clips that meet it, and in some that do not.",
     )
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help="folder of a corpus with its queries, or 'reasoning', the built-in one")
+    add(
+        "out",
+        type=expanded,
+        metavar="OUT",
+        help="folder of a corpus with its queries, or 'reasoning', the built-in one",
+    )
     add("--query", required=True, metavar="ID", help="of a query or of a two-option item")
     add("--clip", metavar="ID", help="show this clip alone (its name, or its number)")
     parser.set_defaults(run=run_show)

@@ -147,6 +147,7 @@ def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
         ('name = "a/b"\nlicence = "x"\n', "printable characters without slashes"),
         ('name = "x"\nlicense = "x"\n', "unknown field 'license': did you mean 'licence'?"),
         ("name = \n", "dataset.toml"),
+        ("name = " + "[" * 100_000, "maximum recursion depth exceeded"),
         (TOML + f'sha256 = "{"0" * 64}"\n', "captions.jsonl: sha256 is"),
     ],
 )

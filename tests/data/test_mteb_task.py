@@ -67,7 +67,7 @@ class Rows:
         return Rows(self.rows, {**self.features, name: kind})
 
 
-def texts(*said: tuple[str, str | None]) -> Rows:
+def texts(*said: tuple[str, Any]) -> Rows:
     return Rows([{"id": name, "text": text} for name, text in said], {"text": None})
 
 
@@ -223,6 +223,12 @@ def test_a_sound_that_lies_in_a_file(provide: Provide, tmp_path: Path) -> None:
         load_dataset(NAME)
 
 
+def test_a_sound_of_no_bytes_is_told_when_it_is_read(provide: Provide) -> None:
+    provide(Task({**T2A, "corpus": sounds(**SOUNDS | {"a": b""})}))
+    with pytest.raises(AudioError, match=r"^clip 'a"):
+        load_dataset(NAME).clips[0].read()
+
+
 @pytest.mark.parametrize("audio", [None, {"bytes": None, "path": None}])
 def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None:
     provide(
@@ -240,6 +246,7 @@ def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None
     [
         ({"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}}, "text 'q3' is right for no clip: expected one at least"),
         ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is right for clip 'z', which is not there"),
+        ({"queries": texts(("q1", 5), ("q2", "wind"), ("q3", "thunder"))}, "text 'q1' is int, expected a text"),
         ({"queries": texts(("q1", "rain"), ("q1", "wind"))}, "text id 'q1' stands twice: expected each id once"),
         (
             {"corpus": Rows(2 * sounds(a=SOUNDS["a"]).rows, {"audio": Audio()})},

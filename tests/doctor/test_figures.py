@@ -24,6 +24,8 @@ class TestSpeed:
     def judge(self, *_):
         pass
 """
+#: Its source is in no file.
+MADE = """exec('def test_made(throughput): throughput.judge(lambda: None, 1, "made")')"""
 HELPED = "def test_helped(throughput): helper(throughput)"
 
 
@@ -80,10 +82,11 @@ def test_a_damaged_figure_and_one_that_only_the_test_knows(speed: Project) -> No
     (speed.path / "baselines/throughput/clip/toy%3AToy.json").write_text("{}")
     assert figures(doctor(speed))["clip of toy:Toy"][0] == "missing"
     assert doctor(speed, "--retrieval-record", "changed").code == 0
-    speed.pytester.makepyfile(test_toys=HELPED)
-    assert figures(doctor(speed)) == {
-        "toy:Toy": ("ok", "only the test knows which it judges, when it runs: not looked for")
-    }
+    for source in (HELPED, MADE):
+        speed.pytester.makepyfile(test_toys=source)
+        assert figures(doctor(speed)) == {
+            "toy:Toy": ("ok", "only the test knows which it judges, when it runs: not looked for")
+        }
 
 
 def test_the_packaged_suite_of_throughput(project: Project) -> None:

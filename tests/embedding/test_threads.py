@@ -11,13 +11,17 @@ import pytest
 from tests.embedding.test_sharing import REPOSITORY
 
 LOADED = """
+import os
+import sys
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
-Embedder(parse("builtin/tiny-clap-fused"), Means(Protocol(), Store(None), Tracker()))
-import torch
+before = os.environ.get("OMP_WAIT_POLICY")
+Embedder(parse("builtin/tiny-clap-fused"), Means(Protocol(), Store(None), Tracker())).model
+assert "torch" in sys.modules
+assert os.environ.get("OMP_WAIT_POLICY") == before
 """
 
 

@@ -187,6 +187,14 @@ def test_a_missing_package_is_named(register: Register) -> None:
     )
 
 
+def test_an_mteb_that_fails_when_it_is_imported_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mteb.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mteb", raising=False)
+    with pytest.raises(ModelError, match=r"^mteb:a/b needs mteb: 'mteb' fails when .* torchvision::nms"):
+        load("a/b", device="cpu")
+
+
 def test_what_a_wrapper_raises_is_one_line_and_mteb_is_left_as_it_was(register: Register) -> None:
     from mteb.models.modality_collators import AudioCollator
 

@@ -133,6 +133,9 @@ def test_no_such_checkpoint(tmp_path: Path) -> None:
         LaionClap("none.pt", device="cpu")
     with pytest.raises(ModelError, match="there is no such file"):
         LaionClap.weights_sha256(str(tmp_path))
+    (tmp_path / "circle.pt").symlink_to("circle.pt")
+    with pytest.raises(ModelError, match="there is no such file"):
+        LaionClap.weights_sha256(str(tmp_path / "circle.pt"))
 
 
 def test_the_protocol_decides(checkpoint: Path, worker: StubWorker) -> None:

@@ -28,6 +28,7 @@ def collect(project: Project, marker: str, *args: str) -> pytest.RunResult:
         ("models='a/b'", "models='a/b': expected a list that is not empty"),
         ("directions=[]", "directions=[]: expected a list that is not empty"),
         ("datasets=3", "datasets=3: expected a list that is not empty"),
+        ("models={'a/b'}", "models={'a/b'}: expected a list that is not empty"),
         ("models=['a/b', 3]", "models=['a/b', 3]: expected strings in the list"),
         ("baseline=['a/b']", "baseline=['a/b']: expected a string"),
         ("directions=['t2t']", "direction 't2t': expected one of t2a, a2t"),

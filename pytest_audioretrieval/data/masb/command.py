@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.files import expanded
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
@@ -22,17 +23,20 @@ def register(commands: Commands) -> None:
         "cut",
         help="cut the 10 s excerpts from a folder of full tracks; exits with 1 where some are not there in the end",
     )
-    cutting.add_argument("annotations", type=Path, metavar="ANNOTATIONS", help="masb_annotations.csv")
+    cutting.add_argument("annotations", type=expanded, metavar="ANNOTATIONS", help="masb_annotations.csv")
     cutting.add_argument(
-        "tracks", type=Path, metavar="TRACKS", help="folder with the tracks at their jamendo_path, or <clip_id>.* in it"
+        "tracks",
+        type=expanded,
+        metavar="TRACKS",
+        help="folder with the tracks at their jamendo_path, or <clip_id>.* in it",
     )
-    cutting.add_argument("out", type=Path, metavar="OUT", help="folder for <clip_id>_<axis>.wav")
+    cutting.add_argument("out", type=expanded, metavar="OUT", help="folder for <clip_id>_<axis>.wav")
     cutting.set_defaults(run=run_cut)
     checking = tasks.add_parser(
         "check", help="rebuild every caption from the annotations; exits with 1 where one differs"
     )
-    checking.add_argument("annotations", type=Path, metavar="ANNOTATIONS", help="masb_annotations.csv")
-    checking.add_argument("captions", type=Path, metavar="CAPTIONS", help="masb_captions.csv")
+    checking.add_argument("annotations", type=expanded, metavar="ANNOTATIONS", help="masb_annotations.csv")
+    checking.add_argument("captions", type=expanded, metavar="CAPTIONS", help="masb_captions.csv")
     checking.set_defaults(run=run_check)
 
 
