@@ -175,7 +175,7 @@ class RetrievalSession:
         return path.is_file() and self._at_start.get(path) != stamp(path)
 
     def dataset(self, target: Target) -> Dataset:
-        from pytest_audioretrieval.embedding.threads import waiting_asleep
+        from pytest_audioretrieval.models.imports import waiting_asleep
 
         name = target.source.name
         if name not in self._datasets:

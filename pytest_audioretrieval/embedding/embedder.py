@@ -16,9 +16,9 @@ from pytest_audioretrieval.embedding.batches import Track, Vectors
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_preferences, score_pairs
 from pytest_audioretrieval.embedding.store import Store, space
-from pytest_audioretrieval.embedding.threads import waiting_asleep
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
+from pytest_audioretrieval.models.imports import waiting_asleep
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
 from pytest_audioretrieval.shipped import OWN

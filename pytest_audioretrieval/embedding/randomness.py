@@ -8,11 +8,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from pytest_audioretrieval.models.imports import frameworks
+
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Seed python, numpy, torch and CUDA (pinned protocol, "Fixtures and protocol"); restore them after."""
-    import torch
+    with frameworks():
+        import torch
 
     python, numpy = random.getstate(), np.random.get_state()
     devices = list(range(torch.cuda.device_count()))

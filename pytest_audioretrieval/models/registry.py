@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-import sys
-from contextlib import nullcontext
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -14,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.imported import BESIDE, beside, imported
-from pytest_audioretrieval.models.imports import lasting
+from pytest_audioretrieval.models.imports import frameworks
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
 from pytest_audioretrieval.pins import project_pins, sha256_of, verify
 from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.models.clap import Clap
     from pytest_audioretrieval.models.types import Model, Retriever
     from pytest_audioretrieval.spec import ModelSpec
 
@@ -104,14 +101,9 @@ def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool
         return _model(made(spec, device=device, offline=offline, pins=pins), spec)
     if identity.folder is None:
         raise ModelError(f"{spec.id} has no files to load")
-    return _clap()(identity.folder, device=device)
-
-
-def _clap() -> type[Clap]:
-    # Where torch is imported already there may be models too, ours or the user's, and they would be frozen with it.
-    with nullcontext() if "torch" in sys.modules else lasting():
+    with frameworks():
         from pytest_audioretrieval.models.clap import Clap
-    return Clap
+    return Clap(identity.folder, device=device)
 
 
 def retriever(model: Model, name: str) -> Retriever:

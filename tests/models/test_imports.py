@@ -1,71 +1,79 @@
-"""What a framework's import leaves is out of the garbage collector's way; what a model leaves is not."""
+"""Torch as a model imports it: threads that wait sleep, the collector rests, and the model is let go all the same."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 from tests.embedding.test_sharing import REPOSITORY
 
 START = """
-import gc, sys, weakref
-
-class Ring:
-    def __init__(self):
-        self.me = self
-
-from pytest_audioretrieval.models import registry
+import gc, os, sys, weakref
+from pytest_audioretrieval.embedding.embedder import Embedder, Means
+from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.models.imports import frameworks
+from pytest_audioretrieval.progress import Tracker
+from pytest_audioretrieval.protocol import Protocol
 from pytest_audioretrieval.spec import parse
-spec = parse("builtin/tiny-clap-fused")
-identity = registry.describe(spec, offline=True, allow_unpinned=False)
+
+def embedder(*, embed):
+    made = Embedder(parse("builtin/tiny-clap-fused"), Means(Protocol(), Store(None), Tracker()))
+    # A gate asks for vectors, and torch comes before the model; the fixture retriever asks for the model.
+    made.texts(["rain"]) if embed else made.model
+    return made
 """
-#: ``before`` is garbage that no collection has found yet.
-WALK = """
-gc.set_threshold(0)
-before = weakref.ref(Ring())
-first = registry.load(spec, identity, device="cpu")
-frozen = gc.get_freeze_count()
-first.ring = Ring()
-left = weakref.ref(first.ring)
-del first
-registry.load(spec, identity, device="cpu")
+LET_GO = """
+model = weakref.ref(embedder(embed={embed}).model)
 gc.collect()
-print(frozen > 100_000, gc.get_freeze_count() <= frozen, gc.isenabled(), before(), left())
+print(model(), gc.get_freeze_count(), gc.isenabled())
 """
-TORCH_BEFORE = """
-import torch
-users = Ring()
-left = weakref.ref(users)
-registry.load(spec, identity, device="cpu")
-del users
-gc.collect()
-print(gc.get_freeze_count(), left())
-"""
-SWITCHED_OFF = """
-from pytest_audioretrieval.models.imports import lasting
-with lasting():
+RESTS = """
+with frameworks():
     print(gc.isenabled())
+print(gc.isenabled())
 gc.disable()
-with lasting():
+with frameworks():
     pass
 print(gc.isenabled())
 """
+POLICY = """
+before = os.environ.get("OMP_WAIT_POLICY")
+embedder(embed={embed})
+print("torch" in sys.modules, os.environ.get("OMP_WAIT_POLICY") == before)
+"""
+BOTH_WAYS = pytest.mark.parametrize("embed", [True, False])
 
 
-def said(code: str) -> list[str]:
-    return subprocess.run(
-        [sys.executable, "-c", START + code], cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True
-    ).stdout.split()
+def ran(code: str, **told: str) -> subprocess.CompletedProcess[str]:
+    unsaid = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    done = subprocess.run(
+        [sys.executable, "-c", START + code],
+        env={**unsaid, **told, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
 
 
-def test_imports_are_frozen_once_and_models_are_let_go() -> None:
-    assert said(WALK) == ["True", "True", "True", "None", "None"]
-
-
-def test_where_torch_is_imported_already_nothing_is_frozen() -> None:
-    """A model of the user's may live then, and would never be let go."""
-    assert said(TORCH_BEFORE) == ["0", "None"]
+@BOTH_WAYS
+def test_a_model_that_nobody_holds_is_let_go(embed: bool) -> None:
+    assert ran(LET_GO.format(embed=embed)).stdout.split() == ["None", "0", "True"]
 
 
 def test_the_collector_rests_meanwhile_and_stays_as_the_user_has_it() -> None:
-    assert said(SWITCHED_OFF) == ["False", "False"]
+    assert ran(RESTS).stdout.split() == ["False", "True", "False"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="GNU's OpenMP is the one that tells")
+@BOTH_WAYS
+@pytest.mark.parametrize(("said", "turns"), [(None, "'0'"), ("active", "'30000000000'")])
+def test_threads_that_wait_sleep_unless_told_otherwise(said: str | None, turns: str, embed: bool) -> None:
+    told = {"OMP_WAIT_POLICY": said} if said else {}
+    done = ran(POLICY.format(embed=embed), OMP_DISPLAY_ENV="verbose", **told)
+    assert done.stdout.split() == ["True", "True"]
+    assert f"GOMP_SPINCOUNT = {turns}" in done.stderr
