@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audioretrieval import spec
 from pytest_audioretrieval.data.hub.sets import patterns_of
 from pytest_audioretrieval.errors import PinError, RetrievalError, SpecError, did_you_mean
+from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.pins import DATASETS, Pin, Pins, project_pins, sha256_of
 from pytest_audioretrieval.pins_add import run_add
 from pytest_audioretrieval.shipped import OWN
@@ -50,7 +51,9 @@ def register(commands: Commands) -> None:
     adding.add_argument("--offline", action="store_true", help="take the files from the cache, ask no hub about them")
     adding.set_defaults(run=run_add)
     for task in (listing, verifying, adding):
-        task.add_argument("--pins", type=Path, default=OWN, metavar="PATH", help="default: PINS.json in this folder")
+        task.add_argument(
+            "--pins", type=expanded, default=OWN, metavar="PATH", help="default: PINS.json in this folder"
+        )
 
 
 def run_list(arguments: argparse.Namespace) -> int:

@@ -116,7 +116,7 @@ def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             yield from _model(stage, session)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
-        then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
+        then = "" if python.is_file() else laion.REMEDY
         yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
         then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"
         yield Row("checkpoint", name, "here" if not then else "no such file", then)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.files import expanded
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
@@ -52,7 +53,7 @@ def _store(text: str) -> Path:
     """A folder, or, where that is pytest's cache folder, the one in it that pytest keeps for us."""
     from pytest_audioretrieval.embedding.store import EMBEDDINGS
 
-    folder = Path(text)
+    folder = expanded(text)
     return folder / WITHIN if (folder / WITHIN).is_dir() and not (folder / EMBEDDINGS).is_dir() else folder
 
 

@@ -141,3 +141,23 @@ def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
     said = started(here, "--model=../beside", "--collect-only")
     assert "configfile: pytest.ini" in said
     assert "10 tests collected" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "refused"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]", True),
+        ("pyproject.toml", "[tool.ruff]", False),
+        ("tox.ini", "[pytest]", True),
+        ("setup.cfg", "[tool:pytest]", True),
+        ("setup.cfg", "[metadata]", False),
+    ],
+)
+def test_nor_a_file_of_others_that_speaks_to_pytest(tmp_path: Path, name: str, text: str, refused: bool) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "beside").mkdir()
+    (here / name).write_text(text)
+    said = started(here, "--model", "../beside", "--collect-only")
+    assert (f"so does not read {here / name}: write it with '=': --model=../beside" in said) is refused
+    assert ("10 tests collected" in said) is not refused
