@@ -21,8 +21,9 @@ BARE_TAKEN = pytest.StashKey[bool]()
 #: Suites collected because a model was named and no path.
 UNASKED = pytest.StashKey[list[str]]()
 NO_SUITE = "none"
-#: Ini files that count whatever they hold.
-INIS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
+#: Files that speak to pytest -> the table they do it in; "" where they do whatever they hold.
+INIS = dict.fromkeys(("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"), "")
+INIS |= {"pyproject.toml": "[tool.pytest", "tox.ini": "[pytest]", "setup.cfg": "[tool:pytest]"}
 
 
 def claim_bare_model(config: pytest.Config, parser: pytest.Parser) -> None:
@@ -70,13 +71,19 @@ def _refuse_another_ini(config: pytest.Config, given: argparse.Namespace) -> Non
     if given.inifilename or given.rootdir or given.file_or_dir or not values:
         return
     here = config.invocation_params.dir
-    found = next((path for folder in (here, *here.parents) for name in INIS if (path := folder / name).is_file()), None)
+    paths = ((folder / name, section) for folder in (here, *here.parents) for name, section in INIS.items())
+    found = next((path for path, section in paths if _has(path, section)), None)
     if found is not None and (config.inipath is None or not here.is_relative_to(config.inipath.parent)):
         meant = " ".join(f"{switch}={value}" for switch, value in values)
         raise pytest.UsageError(
             f"pytest takes the path of an option for one of tests, and so does not read {found}: "
             f"write it with '=': {meant}"
         )
+
+
+def _has(path: Path, section: str) -> bool:
+    """Whether a file speaks to pytest."""
+    return path.is_file() and section in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _found(arg: str) -> str:

@@ -17,8 +17,10 @@ import pytest
 from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
+from pytest_audioretrieval.embedding.command import WITHIN
 from pytest_audioretrieval.errors import BaselineError, RetrievalError, SpecError
-from pytest_audioretrieval.files import stamp
+from pytest_audioretrieval.files import expanded, stamp
+from pytest_audioretrieval.imported import beside
 from pytest_audioretrieval.progress import Tracker
 from pytest_audioretrieval.shipped import OWN, shipped
 from pytest_audioretrieval.spec import ModelSpec
@@ -134,7 +136,13 @@ class RetrievalSession:
         if self.settings["cache"]:
             return self.settings.path("cache")
         pytest_cache = getattr(self.config, "cache", None)
-        return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
+        if pytest_cache is None or self.settings.rootpath == self.config.rootpath:
+            return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
+        # A folder in the command line moved the rootdir: what belongs to this project stays with it.
+        folder = self.settings.rootpath / expanded(self.config.getini("cache_dir"))
+        (folder / WITHIN).mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+        return folder / WITHIN
 
     def targets(self, marker: dict[str, Any]) -> list[Target]:
         """Model x dataset x direction for one test, in a fixed order, each once."""
@@ -315,7 +323,7 @@ class RetrievalSession:
 
     def command(self, model: str, *more: str) -> str:
         """The command line that asks for the same tests, data and protocol with ``model``."""
-        words = ["pytest", *self._said(self.model_switch, model)]
+        words = [*self._program(model), *self._said(self.model_switch, model)]
         kept = KEPT if "--retrieval-record" in more else (*KEPT, "baseline")
         for option in settings.OPTIONS:
             if option.name in self.settings.explicit and option.name in kept:
@@ -324,6 +332,12 @@ class RetrievalSession:
                 said = [word for one in values for word in self._said(option.switch, str(one))]
                 words += [option.switch] if option.flag else said
         return shlex.join([*words, *self._paths(), *more])
+
+    def _program(self, model: str) -> list[str]:
+        """``python -m pytest`` where the factory lies in the current folder, and no ini file says to look there."""
+        module, colon, _ = model.partition(":")
+        here = colon and not self.config.getini("pythonpath") and beside(module.partition(".")[0])
+        return ["python", "-m", "pytest"] if here else ["pytest"]
 
     def _said(self, switch: str, value: str) -> list[str]:
         """With ``=`` where the value is a path above or beside: after a space, pytest would look there for its ini."""

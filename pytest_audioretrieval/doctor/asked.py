@@ -55,15 +55,18 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     """The rows of ``check`` for what ``pytest arguments`` collects, and one for each test that cannot be collected.
 
     Args:
-        arguments: after ``python -m pytest`` they are those of that, which finds modules of the current folder as well.
+        arguments: those of ``pytest``, which may stand before them; after ``python -m pytest`` those of that, which
+            finds modules of the current folder as well.
 
     Raises:
         SpecError: pytest does not start, or collects no test of ours.
     """
     plugin, said = _Collected(check), io.StringIO()
-    started = bool(arguments) and Path(arguments[0]).name.startswith("python") and [*arguments[1:3]] == ["-m", "pytest"]
+    program = Path(arguments[0]) if arguments else Path()
+    started = program.name.startswith("python") and [*arguments[1:3]] == ["-m", "pytest"]
+    said_first = 3 if started else int(program.name == "pytest" and not program.is_dir())
     with redirect_stdout(said), redirect_stderr(said), nullcontext() if started else _without_this_folder():
-        code = pytest.main([*arguments[3 if started else 0 :], "--collect-only"], plugins=[plugin])
+        code = pytest.main([*arguments[said_first:], "--collect-only"], plugins=[plugin])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         raise SpecError(f"pytest does not start with these arguments: {_error(lines)}")

@@ -20,6 +20,7 @@ from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.bridges.two_stage import stages
+from pytest_audioretrieval.models.hub import FORBIDDEN
 from pytest_audioretrieval.models.registry import backends, deciding_files, describe
 from pytest_audioretrieval.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.settings import LAION_PYTHON
@@ -54,6 +55,7 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
     found, _, then = str(error).rpartition(": ")
     for said in (f"{name}: ", f"{what} {name!r}: "):
         found = found.removeprefix(said)
+    found = found.removesuffix(FORBIDDEN)
     return Row(what, name, found.removesuffix(": record one with") or then, then)
 
 
@@ -114,7 +116,7 @@ def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             yield from _model(stage, session)
     if backend == LAION:
         python = Path(os.environ.get(LAION_PYTHON) or laion.DEFAULT)
-        then = "" if python.is_file() else f"make laion, or name a Python with laion_clap in {LAION_PYTHON}"
+        then = "" if python.is_file() else laion.REMEDY
         yield Row("environment", LAION, str(python) if not then else f"no Python at {python}", then)
         then = "" if Path(name).is_file() else "give the path of a checkpoint of laion_clap"
         yield Row("checkpoint", name, "here" if not then else "no such file", then)

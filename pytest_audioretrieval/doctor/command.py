@@ -19,7 +19,7 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="say, offline, what a command line of pytest would still need; exits with 1 where that is something",
-        usage="%(prog)s [python -m pytest] [the arguments you would give to pytest]",
+        usage="%(prog)s [pytest | python -m pytest] [the arguments you would give to pytest]",
         description="Collects what `pytest ARGUMENTS` (or `python -m pytest ARGUMENTS`, which finds modules of the "
         "current folder as well) would run, and runs none of it.",
         prefix_chars=_NO_PREFIX,

@@ -23,10 +23,9 @@ WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 NESTED = ["*/*"]
 
 Kind = Literal["model", "dataset"]
-_ABSENT = (
-    "it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network: "
-    "download it once with a network connection"
-)
+#: Why nothing is downloaded; of no interest to the doctor, who never downloads.
+FORBIDDEN = " and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
+_ABSENT = f"it is not, or not whole, in the local cache{FORBIDDEN}: download it once with a network connection"
 
 #: What the disk says, not the network.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
@@ -204,6 +203,8 @@ def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
     pin = pins.model(spec.id)
     commit = spec.revision or (pin.revision if pin else None)
     if commit is None:
+        if Path(spec.id).is_dir():
+            raise PinError(f"{spec.id} is no pinned hub id: if the folder of that name is meant, write ./{spec.id}")
         near = pins.nearest(spec.id)
         hint = f" (pinned are {', '.join(near)})" if near else ""
         raise PinError(

@@ -22,7 +22,10 @@ from pytest_audioretrieval.shipped import OWN
 
 #: What ``make laion`` builds.
 DEFAULT = ".venv-laion/bin/python"
-REMEDY = f"build it with `make laion`, or name its Python with ini retrieval_laion_python or {LAION_PYTHON}"
+REMEDY = (
+    "build it with `make laion` in the folder of this package's sources, and name its Python with "
+    f"--retrieval-laion-python, ini retrieval_laion_python or {LAION_PYTHON}"
+)
 SCRIPT = Path(__file__).parent / "worker/worker_laion.py"
 #: Of every checkpoint of the package: Hz, and samples of a window.
 SAMPLE_RATE, LONGEST = 48_000, 480_000

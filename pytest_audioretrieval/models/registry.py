@@ -130,7 +130,18 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path =
     state = getattr(factory, "weights_sha256", "")
     found = state
     if callable(state):
-        found = state(*arguments, **_taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins))
+        said = _taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
+        try:
+            inspect.signature(state).bind(*arguments, **said)
+        except TypeError as error:
+            raise ModelError(
+                f"model {spec.text!r}: its weights_sha256 cannot be called as weights_sha256({', '.join(arguments)}) "
+                f"({error}): it takes what the factory takes, without the device"
+            ) from None
+        try:
+            found = state(*arguments, **said)
+        except FileNotFoundError as error:
+            raise ModelError(f"model {spec.text!r}: {one_line(error)}: mend the name, or restore the file") from None
     elif not state:
         return ""
     if not (callable(state) and isinstance(found, str) and re.fullmatch("([0-9a-f]{64})?", found)):

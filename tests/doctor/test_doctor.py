@@ -61,8 +61,7 @@ def test_what_other_libraries_load_is_looked_for_in_the_cache(
     told = doctor(project, *models, "--retrieval-allow-unpinned", "test_toys.py")
     assert told.rows["files", named[0]] == (
         "missing",
-        f"owner/name@{commit}: it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE "
-        "forbids the network",
+        f"owner/name@{commit}: it is not, or not whole, in the local cache",
     )
     assert told.rows["files", named[1]] == ("missing", "owner/name is not pinned")
     assert told.rows["files", named[2]] == ("missing", "nothing in the local cache")
@@ -230,6 +229,18 @@ def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathle
     assert counts(pathless.process(*asked)) == {"recorded": 10}
     told = doctor(pathless, "python", "-m", "pytest", *asked)
     assert (told.code, told.next) == (0, {})
+
+
+def test_what_is_next_is_a_command_that_finds_the_module(pathless: Project) -> None:
+    told = doctor(pathless, "python", "-m", "pytest", "--retrieval-suite", "captions")
+    assert told.next["baseline", "toy:Toy on toys t2a"] == (
+        "python -m pytest --model toy:Toy --retrieval-suite captions --retrieval-record new"
+    )
+
+
+def test_the_command_may_begin_with_its_name(project: Project) -> None:
+    for name in ("pytest", ".venv/bin/pytest"):
+        assert doctor(project, name, "--retrieval-record", "new").next == {}
 
 
 def test_a_folder_of_tests_is_looked_in_by_pytest_itself(pathless: Project) -> None:

@@ -92,6 +92,7 @@ def test_pytests_cache_folder_stands_for_the_store_in_it(
     assert ran(capsys, "verify", "--cache", "elsewhere") == (0, "0 of 5 shards damaged\n")
     ran(capsys, "prune", "--keep-bytes", 0, "--cache", "elsewhere")
     assert spaces(tmp_path / "elsewhere/d/audioretrieval") == {}
+    # No shell expands it after "=".
     monkeypatch.setenv("HOME", str(tmp_path))
     assert "/elsewhere/d/audioretrieval, " in ran(capsys, "info", "--cache=~/elsewhere")[1]
     # Given to --retrieval-cache it has a store of its own.

@@ -167,6 +167,15 @@ def test_an_unpinned_model_is_refused_before_anything_is_asked(
     assert stub.asked == []
 
 
+def test_a_folder_of_that_name_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> None:
+    (tmp_path / "checkpoints/best").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert error_of("checkpoints/best") == (
+        "checkpoints/best is no pinned hub id: if the folder of that name is meant, write ./checkpoints/best"
+    )
+    assert stub.asked == []
+
+
 def test_an_unpinned_commit_is_served_when_allowed(stub: HubStub) -> None:
     stub.commit = OTHER
     stub.files["config.json"] += b"\n"

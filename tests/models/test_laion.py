@@ -188,15 +188,16 @@ def test_without_its_environment(checkpoint: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(ModelError) as caught:
             LaionClap(str(checkpoint), device="cpu")
         assert str(caught.value) == (
-            f"laion_clap runs in an environment of its own, and there is no {place}: build it with `make laion`, or "
-            "name its Python with ini retrieval_laion_python or RETRIEVAL_LAION_PYTHON"
+            f"laion_clap runs in an environment of its own, and there is no {place}: build it with `make laion` in "
+            "the folder of this package's sources, and name its Python with --retrieval-laion-python, ini "
+            "retrieval_laion_python or RETRIEVAL_LAION_PYTHON"
         )
 
 
 def test_an_environment_without_the_package(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LAION_PYTHON, sys.executable)
     with pytest.raises(
-        ModelError, match=r"^laion_clap: \S+ has no package laion_clap: build it with `make laion`, or .*$"
+        ModelError, match=r"^laion_clap: \S+ has no package laion_clap: build it with `make laion` in .*$"
     ):
         LaionClap(str(checkpoint), device="cpu")
 

@@ -252,6 +252,8 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
         ("retrievers_of_a_user:leaving", "its factory ended the process (exit 3)"),
         ("retrievers_of_a_user:careless", "states weights_sha256 'v2': expected a function that returns 64 hex digits"),
         ("retrievers_of_a_user:constant", "states weights_sha256 'aaaaaaaa"),
+        ("retrievers_of_a_user:named", "weights_sha256() (missing a required argument: 'name'): it takes what the"),
+        ("retrievers_of_a_user:lost", "No such file or directory: 'absent.pth': mend the name, or restore the file"),
     ],
 )
 def test_a_factory_that_makes_no_model(text: str, expected: str, module: ModuleType) -> None:
@@ -266,6 +268,8 @@ def test_a_factory_that_makes_no_model(text: str, expected: str, module: ModuleT
         ("leaving", lambda device: sys.exit(3)),
         ("careless", stating(lambda: "v2")),
         ("constant", stating("a" * 64)),
+        ("named", stating(lambda name: "b" * 64)),
+        ("lost", stating(lambda: Path("absent.pth").read_bytes())),
     ):
         setattr(module, name, value)
     with pytest.raises(ModelError) as caught:

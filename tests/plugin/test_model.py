@@ -116,6 +116,21 @@ def test_a_module_of_this_folder_that_pytest_does_not_see(tmp_path: Path) -> Non
     assert "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ." in said
 
 
+def test_the_path_of_a_model_does_not_move_the_vectors(project: Project, clips: Path) -> None:
+    """Without an ini file pytest's rootdir is above both, and so is its own cache."""
+    here = project.path / "here"
+    here.mkdir()
+    (project.path / "tox.ini").unlink()
+    (project.path / "toy.py").rename(here / "toy.py")
+    asked = ["--model", "toy:Toy", "--retrieval-dataset", str(clips), "--retrieval-record", "new"]
+    command = [sys.executable, "-m", "pytest", *asked]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=60)
+    assert "10 recorded" in done.stdout, done.stdout
+    assert f"rootdir: {here}" not in done.stdout.splitlines()
+    assert (here / ".pytest_cache/d/audioretrieval").is_dir()
+    assert (here / ".pytest_cache/.gitignore").read_text() == "*\n"
+
+
 def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -126,3 +141,23 @@ def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
     said = started(here, "--model=../beside", "--collect-only")
     assert "configfile: pytest.ini" in said
     assert "10 tests collected" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "refused"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]", True),
+        ("pyproject.toml", "[tool.ruff]", False),
+        ("tox.ini", "[pytest]", True),
+        ("setup.cfg", "[tool:pytest]", True),
+        ("setup.cfg", "[metadata]", False),
+    ],
+)
+def test_nor_a_file_of_others_that_speaks_to_pytest(tmp_path: Path, name: str, text: str, refused: bool) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "beside").mkdir()
+    (here / name).write_text(text)
+    said = started(here, "--model", "../beside", "--collect-only")
+    assert (f"so does not read {here / name}: write it with '=': --model=../beside" in said) is refused
+    assert ("10 tests collected" in said) is not refused
