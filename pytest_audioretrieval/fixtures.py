@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 #: What a test hands to its report: plain values only, see ``plugin.pytest_runtest_makereport``.
 CARGO = pytest.StashKey[dict[str, Any]]()
-NO_BENCHMARK = "throughput needs pytest-benchmark: pip install pytest-benchmark, and run without -p no:benchmark"
+GET_BENCHMARK = "pip install pytest-benchmark, and run without -p no:benchmark"
+NO_BENCHMARK = f"throughput needs pytest-benchmark: {GET_BENCHMARK}"
+ONE_TAKE = "throughput needs repeated takes: run without -n, --benchmark-disable and --benchmark-skip"
 
 
 class RetrievalWarning(UserWarning):

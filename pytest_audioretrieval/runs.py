@@ -256,7 +256,7 @@ def _contradiction(run: Run) -> str | None:
         or _impossible_form(run)
         or _impossible_distance(run)
         or _impossible_choice(run)
-        or _wrong_precision(run)  # reads all of them as arrays, which have room for numbers that can be
+        or _wrong_precision(run)  # last: a number that cannot be may be too large for an array
     )
 
 

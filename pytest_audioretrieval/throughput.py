@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.errors import BaselineError, SpecError
-from pytest_audioretrieval.fixtures import CARGO
+from pytest_audioretrieval.fixtures import CARGO, ONE_TAKE
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.baselines import Shelf
     from pytest_audioretrieval.session import RetrievalSession, Target
 
 #: Name of the folder of baselines, where those of datasets have the dataset's.
@@ -103,6 +104,12 @@ def read(path: Path) -> Figure:
         return msgspec.json.decode(path.read_bytes(), type=Figure)
     except (OSError, msgspec.DecodeError) as error:
         raise BaselineError(f"{path} holds no figure of throughput ({error}): {ANEW}") from None
+
+
+def stored_of(slug: str, shelf: Shelf) -> dict[str, Path]:
+    """Files with a model's figures, by what they are of, one's own before shipped ones."""
+    folders = (shelf.shipped / FOLDER, shelf.own / FOLDER)
+    return {path.parent.name: path for folder in folders for path in sorted(folder.glob(f"*/{slug}.json"))}
 
 
 def encode(figure: Figure) -> str:
@@ -203,7 +210,7 @@ class Throughput:
         workload, benchmark = reference(self._device), self._request.getfixturevalue("benchmark")
         if benchmark.disabled:  # one take of each, and the first is always slower
             benchmark(lambda: None)  # it warns where it is not used
-            pytest.skip("throughput needs repeated takes: run without -n, --benchmark-disable and --benchmark-skip")
+            pytest.skip(ONE_TAKE)
         benchmark.extra_info["items"] = items
         with one_thread(kind):
             benchmark.pedantic(

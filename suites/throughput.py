@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_audioretrieval.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.fixtures import NO_BENCHMARK, ONE_TAKE
 
 pytestmark = [
     pytest.mark.retrieval(datasets=["sounds"], directions=["t2a"]),
     # The fixture says so too, but after the model is loaded.
     pytest.mark.skipif("not config.pluginmanager.hasplugin('benchmark')", reason=NO_BENCHMARK),
+    pytest.mark.skipif("hasattr(config, 'workerinput')", reason=ONE_TAKE),
 ]
 
 CLIPS = 8

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_audioretrieval.doctor.judged import figures
 from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
 from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.session import session_of
@@ -40,11 +39,11 @@ class Needs(NamedTuple):
 
     Attributes:
         run: whether it is a stored run.
-        figures: names of stored figures of throughput; None among them where only the tests know.
+        figures: whether it is stored figures of throughput; only the tests know which, when they run.
     """
 
     run: bool = False
-    figures: frozenset[str | None] = frozenset()
+    figures: bool = False
 
 
 Asked = dict["Target", Needs]
@@ -142,14 +141,18 @@ def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
             nameless.append(item)
         else:
             known = asked.get(target, Needs())
-            asked[target] = Needs(known.run or _compares(item), known.figures | figures(item))
+            asked[target] = Needs(known.run or _compares(item), known.figures or _asks_for(item, "throughput"))
     return asked, nameless
 
 
 def _compares(item: pytest.Item) -> bool:
     """Whether a test needs a stored run; one that claims something by way of a helper is taken to."""
-    if "gate" not in getattr(item, "fixturenames", ()):
+    if not _asks_for(item, "gate"):
         return False
     code = getattr(getattr(item, "function", None), "__code__", None)
     names = set(code.co_names) if code else set()
     return bool(names & COMPARING) or not names & ABSOLUTE
+
+
+def _asks_for(item: pytest.Item, fixture: str) -> bool:
+    return fixture in getattr(item, "fixturenames", ())

@@ -15,7 +15,7 @@ from pytest_audioretrieval import throughput
 from pytest_audioretrieval.baselines import protocols
 from pytest_audioretrieval.doctor.asked import Asked, Row
 from pytest_audioretrieval.errors import RetrievalError
-from pytest_audioretrieval.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.fixtures import GET_BENCHMARK
 from pytest_audioretrieval.imported import BESIDE, beside
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
@@ -42,9 +42,9 @@ def check(session: RetrievalSession, asked: Asked) -> list[Row]:
     rows = [row for model in models.values() for row in _model(model, session)]
     rows += [_dataset(target, session) for target in sources.values()]
     rows += [_baseline(target, session) for target, needs in asked.items() if needs.run]
-    figures = dict.fromkeys((target.model, what) for target, needs in asked.items() for what in needs.figures)
-    rows += [_figure(model, what, session) for model, what in sorted(figures, key=str)]
-    rows += [*_packages(), *([_benchmark(session)] if figures else []), _device(session), _store(session)]
+    timed = {target.model.id: target.model for target, needs in asked.items() if needs.figures}
+    rows += [row for model in timed.values() for row in _figures(model, session)]
+    rows += [*_packages(), *([_benchmark(session)] if timed else []), _device(session), _store(session)]
     if any(model.kind == "hub" for model in models.values()):
         rows.append(_hub_cache())
     return rows
@@ -177,19 +177,23 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
     return Row("baseline", name, path)
 
 
-def _figure(model: ModelSpec, what: str | None, session: RetrievalSession) -> Row:
-    if what is None:
-        return Row("figure", model.id, "only the test knows which it judges, when it runs: not looked for")
-    name, record = f"{what} of {model.id}", session.settings["record"]
+def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
+    """What is stored of a model; which of it a test judges, only the test knows."""
+    record, stored = session.settings["record"], throughput.stored_of(model.slug, session.shelf)
+    if record and (record != "new" or not stored):
+        yield Row("figure", model.id, "written by this run")
+    elif not stored:
+        yield Row("figure", model.id, "none is stored", session.command(model.text, "--retrieval-record", "new"))
+    else:
+        yield from (_figure(f"{what} of {model.id}", path, session) for what, path in stored.items())
+
+
+def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
+    shown, device = session.shown(path), session.settings["device"].partition(":")[0]
     try:
-        path = session.shelf.find(throughput.FOLDER, what, model.slug)
-        if record in ("changed", "all") or (record and path is None):
-            return Row("figure", name, "written by this run")
-        if path is None:
-            return Row("figure", name, "none is stored", session.command(model.text, "--retrieval-record", "new"))
-        stored, device = throughput.read(path), session.settings["device"].partition(":")[0]
+        stored = throughput.read(path)
         # Which one "auto" is, torch says.
-        device, shown = stored.device if device == "auto" else device, session.shown(path)
+        device = stored.device if device == "auto" else device
         throughput.refuse_incomparable(stored, device, session.protocol.name, shown)
     except RetrievalError as error:
         return _wrong("figure", name, error)
@@ -200,7 +204,7 @@ def _benchmark(session: RetrievalSession) -> Row:
     """Without it nothing fails: tests of throughput are skipped."""
     if session.config.pluginmanager.hasplugin("benchmark"):
         return _package("pytest-benchmark")
-    return Row("package", "pytest-benchmark", "pytest does not load it", NO_BENCHMARK.rpartition(": ")[2])
+    return Row("package", "pytest-benchmark", "pytest does not load it", GET_BENCHMARK)
 
 
 def _packages() -> Iterator[Row]:

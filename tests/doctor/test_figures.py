@@ -1,4 +1,4 @@
-"""Stored figures of throughput, of which a test says itself which it judges."""
+"""Stored figures of throughput."""
 
 from __future__ import annotations
 
@@ -12,21 +12,10 @@ SPEED = """
 import pytest
 
 @pytest.mark.retrieval(directions=["t2a", "a2t"])
-@pytest.mark.parametrize("name", ["query", "frame"])
-def test_named(throughput, name):
-    throughput.judge(lambda: None, 1, name)
-
-class TestSpeed:
-    def test_clip(self, throughput):
-        self.judge(lambda: None, 1, "nothing")
-        throughput.judge(lambda: "other", what="clip", items=1)
-
-    def judge(self, *_):
-        pass
+def test_clip(throughput):
+    throughput.judge(lambda: None, 1, "clip")
 """
-#: Its source is in no file.
-MADE = """exec('def test_made(throughput): throughput.judge(lambda: None, 1, "made")')"""
-HELPED = "def test_helped(throughput): helper(throughput)"
+CLIP = "baselines/throughput/clip/toy%3AToy.json"
 
 
 def figures(told: Told) -> dict[str, tuple[str, str]]:
@@ -35,31 +24,30 @@ def figures(told: Told) -> dict[str, tuple[str, str]]:
 
 @pytest.fixture
 def speed(project: Project) -> Project:
-    """A figure of a clip is stored, none of a query or a frame."""
+    """A figure of a clip is stored, and one of a frame of another model."""
     project.pytester.makepyfile(test_toys=SPEED)
     ini = project.path / "tox.ini"
     ini.write_text(ini.read_text().replace("-p no:benchmark ", ""))
-    stored = project.path / "baselines/throughput/clip/toy%3AToy.json"
-    stored.parent.mkdir(parents=True)
-    stored.write_text('{"device": "cpu", "protocol": "short-clip", "cost": 2.0}')
+    for name in (CLIP, "baselines/throughput/frame/toy%3AToy2.json"):
+        stored = project.path / name
+        stored.parent.mkdir(parents=True)
+        stored.write_text('{"device": "cpu", "protocol": "short-clip", "cost": 2.0}')
     return project
 
 
 def test_stored_figures_of_throughput_are_looked_for(speed: Project) -> None:
     told = doctor(speed)
-    none, command = ("missing", "none is stored"), "pytest --model toy:Toy . --retrieval-record new"
-    assert figures(told) == {
-        "clip of toy:Toy": ("ok", "baselines/throughput/clip/toy%3AToy.json"),
-        "frame of toy:Toy": none,
-        "query of toy:Toy": none,
-    }
-    assert told.next == {("figure", f"{what} of toy:Toy"): command for what in ("frame", "query")}
-    assert (told.code, told.last, told.torch) == (1, "2 of 9 missing", False)
+    assert figures(told) == {"clip of toy:Toy": ("ok", CLIP)}
     assert told.rows["package", "pytest-benchmark"][0] == "ok"
     assert not any(what == "baseline" for what, _ in told.rows)
+    assert (told.code, told.torch) == (0, False)
+    (speed.path / CLIP).unlink()
+    told = doctor(speed)
+    assert figures(told) == {"toy:Toy": ("missing", "none is stored")}
+    assert told.next == {("figure", "toy:Toy"): "pytest --model toy:Toy . --retrieval-record new"}
+    assert (told.code, told.last) == (1, "1 of 7 missing")
     told = doctor(speed, "--retrieval-record", "new")
-    assert (told.code, figures(told)["query of toy:Toy"]) == (0, ("ok", "written by this run"))
-    assert figures(told)["clip of toy:Toy"] == ("ok", "baselines/throughput/clip/toy%3AToy.json")
+    assert (told.code, figures(told)) == (0, {"toy:Toy": ("ok", "written by this run")})
 
 
 @pytest.mark.parametrize(
@@ -74,26 +62,22 @@ def test_stored_figures_of_throughput_are_looked_for(speed: Project) -> None:
 )
 def test_a_figure_that_is_not_comparable(arguments: list[str], found: str, speed: Project) -> None:
     told = doctor(speed, *arguments)
-    assert figures(told)["clip of toy:Toy"] == ("missing", f"baselines/throughput/clip/toy%3AToy.json {found}")
+    assert figures(told)["clip of toy:Toy"] == ("missing", f"{CLIP} {found}")
     assert told.next["figure", "clip of toy:Toy"] == throughput.ANEW
 
 
-def test_a_damaged_figure_and_one_that_only_the_test_knows(speed: Project) -> None:
-    (speed.path / "baselines/throughput/clip/toy%3AToy.json").write_text("{}")
+def test_a_damaged_figure(speed: Project) -> None:
+    (speed.path / CLIP).write_text("{}")
     assert figures(doctor(speed))["clip of toy:Toy"][0] == "missing"
+    assert doctor(speed, "--retrieval-record", "new").code == 1
     assert doctor(speed, "--retrieval-record", "changed").code == 0
-    for source in (HELPED, MADE):
-        speed.pytester.makepyfile(test_toys=source)
-        assert figures(doctor(speed)) == {
-            "toy:Toy": ("ok", "only the test knows which it judges, when it runs: not looked for")
-        }
 
 
 def test_the_packaged_suite_of_throughput(project: Project) -> None:
     told = doctor(project, "--retrieval-suite", "throughput", "--model", "builtin/tiny-clap-fused-v2")
-    assert [state for state, _ in figures(told).values()] == ["missing", "missing"]
+    assert figures(told) == {"builtin/tiny-clap-fused-v2": ("missing", "none is stored")}
     command = "pytest --model builtin/tiny-clap-fused-v2 --retrieval-suite throughput --retrieval-record new"
-    assert told.next["figure", "clip of builtin/tiny-clap-fused-v2"] == command
+    assert told.next["figure", "builtin/tiny-clap-fused-v2"] == command
     assert told.next["package", "pytest-benchmark"] == "pip install pytest-benchmark, and run without -p no:benchmark"
     told = doctor(project, "--retrieval-suite", "throughput", "--model", "builtin/tiny-clap-fused")
     assert figures(told)["query of builtin/tiny-clap-fused"] == (
