@@ -180,6 +180,7 @@ def _figure(model: ModelSpec, what: str | None, session: RetrievalSession) -> Ro
         return Row("figure", model.id, "only the test knows which it judges, when it runs: not looked for")
     name, record = f"{what} of {model.id}", session.settings["record"]
     try:
+        throughput.check(1, what)
         path = session.shelf.find(throughput.FOLDER, what, model.slug)
         if record in ("changed", "all") or (record and path is None):
             return Row("figure", name, "written by this run")

@@ -86,6 +86,13 @@ def test_a_damaged_figure_and_one_that_only_the_test_knows(speed: Project) -> No
     }
 
 
+def test_a_name_that_no_figure_has(speed: Project) -> None:
+    speed.pytester.makepyfile(test_toys="def test_up(throughput): throughput.judge(print, 1, '../x')")
+    told = doctor(speed)
+    assert figures(told)["../x of toy:Toy"] == ("missing", "what is '../x'")
+    assert told.next["figure", "../x of toy:Toy"].startswith("expected a name of letters")
+
+
 def test_the_packaged_suite_of_throughput(project: Project) -> None:
     told = doctor(project, "--retrieval-suite", "throughput", "--model", "builtin/tiny-clap-fused-v2")
     assert [state for state, _ in figures(told).values()] == ["missing", "missing"]
