@@ -151,6 +151,8 @@ def test_a_cache_that_cannot_be_written(project: Project) -> None:
     (project.path / "file").touch()
     told = doctor(project, "--retrieval-cache", "file/cache")
     assert told.next["cache", "vectors"] == "--retrieval-cache DIR that can be written"
+    (project.path / "link").symlink_to("absent")
+    assert doctor(project, "--retrieval-cache", "link").rows["cache", "vectors"][0] == "missing"
     assert doctor(project, "--retrieval-no-cache").rows["cache", "vectors"][1].startswith("none is kept")
 
 
