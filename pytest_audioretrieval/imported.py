@@ -30,6 +30,12 @@ def imported(text: str) -> Any:
         raise ImportError(f"{module!r} fails when it is imported: {type(error).__name__}: {one_line(error)}") from error
 
 
+def remedy(error: ImportError, package: str) -> str:
+    """What to do about a package whose import ended in ``error``."""
+    absent = isinstance(error, ModuleNotFoundError) and error.name == package
+    return f"pip install {package}" if absent else f"mend the installation of {package}"
+
+
 def beside(module: str) -> bool:
     """Whether a module lies in the current folder, where ``python -m pytest`` looks for it and ``pytest`` does not."""
     return PathFinder.find_spec(module, [str(Path.cwd())]) is not None

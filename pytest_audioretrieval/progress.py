@@ -39,7 +39,9 @@ class Tracker:
         from tqdm import tqdm
 
         count = len(items)
-        with tqdm(None, what, count, file=self, disable=not count, leave=False, dynamic_ncols=True, delay=0.5) as bar:
+        with tqdm(
+            desc=what, total=count, file=self, disable=not count, leave=False, dynamic_ncols=True, delay=0.5
+        ) as bar:
             if isinstance(items, Waiting):
                 items.waits = lambda: bar.set_description(f"{what}, {WAITS}")
             for item in items:

@@ -18,7 +18,7 @@ from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
 from pytest_audioretrieval.embedding.command import WITHIN
-from pytest_audioretrieval.errors import BaselineError, RetrievalError, SpecError
+from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.files import expanded, stamp
 from pytest_audioretrieval.imported import beside
 from pytest_audioretrieval.progress import Tracker
@@ -100,7 +100,7 @@ class RetrievalSession:
         self._embedders: dict[str, Embedder | Fused] = {}
         self._subjects: dict[tuple[str, str, str], Subject] = {}
         #: What could not be loaded, which no later test tries again: a hub that is down costs its retries once.
-        self._refused: dict[tuple[str, str], RetrievalError] = {}
+        self._refused: dict[tuple[str, str], Exception] = {}
         self._check()
         if self.settings["laion-python"]:
             # Backends are called with a name and a device alone, here as in xdist's workers and without pytest.
@@ -224,7 +224,7 @@ class RetrievalSession:
             raise error.with_traceback(None)
         try:
             yield
-        except RetrievalError as error:
+        except Exception as error:  # of a user's own factory, any
             self._refused[kind, name] = error
             raise
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 import numpy as np
@@ -134,11 +134,11 @@ def compared(found: Figure, stored: Figure, where: str) -> str:
     )
 
 
-def check(items: int, what: str) -> None:
+def check(items: int | np.integer[Any], what: str) -> None:
     """Refuse a count that gives no cost, and a name that is no folder of its own (``SpecError``)."""
-    if not isinstance(items, int) or items < 1:
+    if not isinstance(items, int | np.integer) or items < 1:
         raise SpecError(f"items is {items!r}: expected how many of them work does at once, 1 or more")
-    if not _NAME.fullmatch(what):
+    if not isinstance(what, str) or not _NAME.fullmatch(what):
         raise SpecError(f"what is {what!r}: expected a name of letters, digits, '-' and '_', such as 'clip'")
 
 

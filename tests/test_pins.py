@@ -171,6 +171,16 @@ def test_a_project_without_pins_has_the_shipped_ones(tmp_path: Path) -> None:
     assert project_pins(shipping.shipped("PINS.json")) is load_pins()
 
 
+def test_pins_of_a_project_that_are_no_file_are_not_none(tmp_path: Path) -> None:
+    folder, dangling, loop = (tmp_path / name for name in ("folder", "dangling", "loop"))
+    folder.mkdir()
+    dangling.symlink_to(tmp_path / "absent")
+    loop.symlink_to(loop)
+    for path in (folder, dangling, loop):
+        with pytest.raises(PinError, match=f"{path.name}: no readable pins: .*: mend it, or move it"):
+            project_pins(path)
+
+
 def test_the_pins_of_another_tool_are_not_guessed_at(tmp_path: Path) -> None:
     with pytest.raises(PinError, match=r"no readable pins: .*: mend it, or move it out of this folder"):
         project_pins(written(tmp_path, {"laion/clap-htsat-fused": "365dea6"}))

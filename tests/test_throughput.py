@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_audioretrieval import throughput
@@ -61,11 +63,14 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
             throughput.read(path)
 
 
-@pytest.mark.parametrize(("items", "what"), [(0, "clip"), (-1, "clip"), (1, "../../clip"), (1, ""), (1, "a/b")])
-def test_what_gives_no_figure_is_refused(items: int, what: str) -> None:
+@pytest.mark.parametrize(
+    ("items", "what"), [(0, "clip"), (-1, "clip"), (1, "../../clip"), (1, ""), (1, "a/b"), (1, "a\n"), (1, None)]
+)
+def test_what_gives_no_figure_is_refused(items: int, what: Any) -> None:
     with pytest.raises(SpecError, match=r"^(items|what) is .*: expected"):
         throughput.check(items, what)
     throughput.check(8, "own_clip-2")
+    throughput.check(np.int64(8), "clip")
 
 
 def test_the_packaged_figures_are_read() -> None:

@@ -22,7 +22,7 @@ from pytest_audioretrieval.data.hub.download import cached
 from pytest_audioretrieval.data.hub.sounds import Sound
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
-from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.imported import imported, remedy
 from pytest_audioretrieval.network import ONCE, no_network
 
 PREFIX = "mteb:"
@@ -61,6 +61,8 @@ def load_task(text: str, *, offline: bool = False) -> Dataset:
     several = any(len(found) > 1 for found in answers.values())
     notes: Counter[str] = Counter()
     kept = clean(_stated(texts, answers, text), notes)
+    if not kept:
+        raise DataError(f"dataset {text!r}: all of its {len(answers)} texts are empty: it asks nothing")
     described = {caption.clip for caption in kept} == {clip.id for clip in clips}
     captions = tuple(_with_own_id(caption, answers) for caption in kept) if described else ()
     queries = () if described else tuple(_queries(kept, several))
@@ -82,7 +84,7 @@ def _task(text: str) -> tuple[Any, str]:
     try:
         mteb = imported("mteb")
     except ImportError as error:
-        raise SpecError(f"dataset {text!r} needs mteb: {one_line(error)}: pip install mteb") from None
+        raise SpecError(f"dataset {text!r} needs mteb: {one_line(error)}: {remedy(error, 'mteb')}") from None
     try:
         task = mteb.get_task(name)
     except KeyError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections import defaultdict
 from contextlib import suppress
@@ -55,7 +56,10 @@ def clip_of(path: Path, name: str) -> Clip:
     Raises:
         OSError: it cannot be read.
     """
-    before, digest = stamp(path), _digest(path)
+    before = stamp(path)
+    if not path.is_file():  # a pipe would be waited for
+        raise OSError(errno.EINVAL, "no file, but a folder, pipe or device")
+    digest = _digest(path)
     return Clip(name, digest, partial(_read, path, name, digest, before), path)
 
 

@@ -65,7 +65,7 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     started = program.name.startswith("python") and [*arguments[1:3]] == ["-m", "pytest"]
     said_first = 3 if started else int(program.name == "pytest" and not program.is_dir())
     with redirect_stdout(said), redirect_stderr(said), nullcontext() if started else _without_this_folder():
-        code = pytest.main([*arguments[said_first:], "--collect-only"], plugins=[plugin])
+        code = _collected([*arguments[said_first:], "--collect-only"], plugin)
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         raise SpecError(f"pytest does not start with these arguments: {_error(lines)}")
@@ -74,6 +74,13 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     if not plugin.rows:
         raise SpecError("this command line asks for no retrieval test: add --model SPEC, or the path of such tests")
     return plugin.rows
+
+
+def _collected(arguments: list[str], plugin: _Collected) -> int:
+    try:
+        return pytest.main(arguments, plugins=[plugin])
+    except SystemExit as error:  # of a conftest.py: the doctor would end with it, and say nothing
+        raise SpecError(f"pytest does not start with these arguments: it is left with exit code {error.code}") from None
 
 
 @contextmanager
@@ -94,6 +101,9 @@ def _error(lines: Sequence[str]) -> str:
         for line in lines:
             if mark in line:
                 return line.partition(mark)[2]
+    inside = [line for line in lines if line.startswith("INTERNALERROR>")]
+    if inside:
+        return inside[-1].removeprefix("INTERNALERROR>").strip()
     return lines[-1] if lines else "it says nothing"
 
 
@@ -106,7 +116,8 @@ class _Collected:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             lines = [line for line in report.longreprtext.splitlines() if line.strip()]
-            said = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
+            errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:] or [""]
+            said = errors[-1 if errors[0].startswith('File "') else 0]  # a syntax error is said after its place
             _, install, packages = said.rpartition(": pip install ")
             then = f"pip install {packages}" if install else f"pytest --collect-only {report.nodeid} shows all of it"
             absent = NO_MODULE.search(said)

@@ -271,6 +271,8 @@ def _files(folder: Path) -> Iterable[Path]:
 
 def _writable(folder: Path) -> bool:
     """Tried, since permissions alone say nothing of a read-only disk."""
+    if folder.is_symlink() and not folder.exists():
+        return False  # no folder is made where a link leads
     try:
         with tempfile.TemporaryFile(dir=_existing(folder)):
             return True

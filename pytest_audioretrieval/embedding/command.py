@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +55,9 @@ def _store(text: str) -> Path:
     from pytest_audioretrieval.embedding.store import EMBEDDINGS
 
     folder = expanded(text)
-    return folder / WITHIN if (folder / WITHIN).is_dir() and not (folder / EMBEDDINGS).is_dir() else folder
+    with suppress(PermissionError):  # said by what reads it
+        return folder / WITHIN if (folder / WITHIN).is_dir() and not (folder / EMBEDDINGS).is_dir() else folder
+    return folder
 
 
 def info(arguments: argparse.Namespace) -> int:
@@ -70,17 +73,20 @@ def info(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Print what is damaged, and remove it if asked to; 1 if anything damaged is left."""
-    from pytest_audioretrieval.embedding.inventory import spaces
+    """Print what is damaged, and remove it if asked to, but nothing that cannot be read; 1 if any of it is left."""
+    from pytest_audioretrieval.embedding.inventory import remove, spaces
 
     found = spaces(arguments.cache)
     damaged = [row for space in found for row in space.damaged()]
-    for path, reason in damaged:
-        if arguments.fix:
-            path.unlink(missing_ok=True)
-        print(f"{path}: {reason}{': removed' if arguments.fix else ''}")
+    left = 0
+    for one in damaged:
+        goes = arguments.fix and not one.whole
+        left += not goes
+        if goes:
+            remove(one.path)
+        print(f"{one.path}: {one.why}{': removed' if goes else ''}")
     print(f"{len(damaged)} of {sum(len(space.shards) for space in found)} shards damaged")
-    return int(bool(damaged) and not arguments.fix)
+    return int(left > 0)
 
 
 def prune(arguments: argparse.Namespace) -> int:

@@ -51,15 +51,26 @@ class Space:
         """How many it holds; those of a shard that cannot be read are not counted."""
         return sum(map(_rows, self.shards))
 
-    def damaged(self) -> Iterator[tuple[Path, str]]:
-        """Each shard that is not what it was written as, and what is wrong with it; every byte is read."""
+    def damaged(self) -> Iterator[Damaged]:
+        """Each shard that is not what it was written as, or that cannot be read; every byte is read."""
         for path in self.shards:
             try:
                 read_shard(path)
             except FileNotFoundError:
                 continue  # pruned, or found by a run meanwhile
+            except OSError as error:  # as in ``Store.get``
+                yield Damaged(path, f"cannot be read ({error.strerror})", whole=True)
             except DAMAGE as error:
-                yield path, one_line(error)
+                yield Damaged(path, one_line(error))
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A shard, what is wrong with it, and whether it may be whole for all that."""
+
+    path: Path
+    why: str
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,13 +86,16 @@ def spaces(cache: Path) -> list[Space]:
     """All spaces below a cache folder, in the order of their paths.
 
     Raises:
-        SpecError: nothing was ever stored there.
+        SpecError: nothing was ever stored there, or a folder of it cannot be read.
     """
-    if not (cache / EMBEDDINGS).is_dir():
-        raise SpecError(
-            f"{cache} holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder"
-        )
-    return [_read(folder) for folder in sorted((cache / EMBEDDINGS).glob("*/*/"))]
+    try:
+        if (cache / EMBEDDINGS).is_dir():
+            return [space for place in _folders(cache / EMBEDDINGS) for space in _there(*_folders(place))]
+    except OSError as error:
+        raise SpecError(f"{error.filename} cannot be read ({error.strerror}): see who owns it") from None
+    raise SpecError(
+        f"{cache} holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder"
+    )
 
 
 def prune(cache: Path, *, older_than: float | None = None, keep_bytes: int | None = None) -> Iterator[Removed]:
@@ -96,16 +110,26 @@ def prune(cache: Path, *, older_than: float | None = None, keep_bytes: int | Non
     kept = []
     for found in spaces(cache):
         yield from _leftovers(found.folder, found.used)
-        space = _read(found.folder)
-        if why := _useless(space, older_than):
-            yield _remove(space, why)
-        else:
-            kept.append(space)
+        for space in _there(found.folder):
+            if why := _useless(space, older_than):
+                yield _remove(space, why)
+            else:
+                kept.append(space)
     excess = sum(space.size for space in kept) - keep_bytes if keep_bytes is not None else 0
     for space in sorted(kept, key=lambda space: space.used):
         if excess > 0:
             yield _remove(space, f"over {keep_bytes} bytes, and longest unused")
             excess -= space.size
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_dir()]
+
+
+def _there(*folders: Path) -> Iterator[Space]:
+    for folder in folders:
+        with suppress(FileNotFoundError):  # another process prunes as well
+            yield _read(folder)
 
 
 def _read(folder: Path) -> Space:
@@ -126,7 +150,8 @@ def _about(path: Path) -> About:
 
 
 def _rows(shard: Path) -> int:
-    with suppress(*DAMAGE), np.load(shard, allow_pickle=False) as found:
+    # Its bytes are not hashed here, and of what they may be zipfile and numpy say it in many ways.
+    with suppress(Exception), shard.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
         return len(found["keys"])
     return 0
 
@@ -164,10 +189,18 @@ def _useless(space: Space, older_than: float | None) -> str:
 
 
 def _remove(space: Space, why: str) -> Removed:
+    remove(space.folder)
+    return Removed(space.folder, why, space.size)
+
+
+def remove(path: Path) -> None:
+    """Remove a shard or a whole space; ``SpecError`` where that may not be."""
     try:
-        shutil.rmtree(space.folder)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     except FileNotFoundError:
         pass  # another process prunes as well
     except OSError as error:
-        raise SpecError(f"{space.folder} cannot be removed ({error.strerror}): see who owns it") from None
-    return Removed(space.folder, why, space.size)
+        raise SpecError(f"{path} cannot be removed ({error.strerror}): see who owns it") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: ``allow_unpinned`` or ``pins`` it gets what the user said, and so does a factory with ``offline`` or ``pins``.
 GROUP = "pytest_audioretrieval.models"
 
+#: Attribute of a factory.
+STATED = "weights_sha256"
 #: Endings of the files that decide a vector: weights, settings, vocabulary, chat template.
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".jinja")
 #: Files in a model folder that decide nothing.
@@ -127,7 +130,7 @@ def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
 def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> str:
     """What the factory of a backend or module says its weights are: 64 hex digits, or ``""``."""
     factory, arguments = _factory(spec)
-    state = getattr(factory, "weights_sha256", "")
+    state = getattr(factory, STATED, "")
     found = state
     if callable(state):
         said = _taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
@@ -139,14 +142,14 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path =
                 f"({error}): it takes what the factory takes, without the device"
             ) from None
         try:
-            found = state(*arguments, **said)
+            found = _answered(spec, f"{STATED} of its factory", state, *arguments, **said)
         except FileNotFoundError as error:
             raise ModelError(f"model {spec.text!r}: {one_line(error)}: mend the name, or restore the file") from None
     elif not state:
         return ""
     if not (callable(state) and isinstance(found, str) and re.fullmatch("([0-9a-f]{64})?", found)):
         raise ModelError(
-            f"model {spec.text!r} states weights_sha256 {found!r}: expected a function that returns 64 hex digits, "
+            f"model {spec.text!r} states {STATED} {found!r}: expected a function that returns 64 hex digits, "
             "over all that decides its answers"
         )
     return found
@@ -197,14 +200,25 @@ def made(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OW
             f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
             f"({error}): it takes the device that the user chose"
         ) from None
+    return _answered(spec, "its factory", factory, *arguments, **said)
+
+
+def _answered(spec: ModelSpec, what: str, ask: Callable[..., Any], *arguments: Any, **said: Any) -> Any:
     try:
-        return factory(*arguments, **said)
+        return ask(*arguments, **said)
     except SystemExit as error:  # pytest would end with it, and say nothing
-        raise ModelError(f"model {spec.text!r}: its factory ended the process (exit {error.code})") from None
+        raise ModelError(f"model {spec.text!r}: {what} ended the process (exit {error.code})") from None
 
 
 def _model(found: Any, spec: ModelSpec) -> Model:
+    if isinstance(found, type):
+        raise ModelError(f"model {spec.text!r}: its factory returned the class {found.__name__}: return an instance")
     if is_retriever(found) or is_pair_scorer(found):
+        if not isinstance(found.device, str):
+            raise ModelError(
+                f"model {spec.text!r}: its device is {type(found.device).__name__} {str(found.device)!r}: "
+                "expected a string, as torch writes it, such as 'cpu'"
+            )
         return found
     needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(found, "score") else (RETRIEVER, "Retriever or PairScorer")
     missing = next(name for name in needed if not hasattr(found, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,14 @@ def make(folder: Path, lines: list[object], toml: str = TOML, files: tuple[str, 
     rows = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     (folder / "captions.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.mark.parametrize("other", [os.mkfifo, os.mkdir])
+def test_a_pipe_is_not_waited_for(other: Callable[[Path], None], tmp_path: Path) -> None:
+    folder = make(tmp_path / "data", [{"audio": "c.wav", "captions": ["x"]}])
+    other(folder / "c.wav")
+    with pytest.raises(DataError, match=r"captions.jsonl:1: audio file 'c.wav' cannot be read: no file, but a folder"):
+        load_folder(folder)
 
 
 A = {"audio": "a.wav", "captions": ["a dog barks", "barking"]}

@@ -246,6 +246,10 @@ def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None
     [
         ({"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}}, "text 'q3' is right for no clip: expected one at least"),
         ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is right for clip 'z', which is not there"),
+        (
+            {"queries": texts(("q1", " "), ("q2", ""), ("q3", "\u200b"))},
+            "all of its 3 texts are empty: it asks nothing",
+        ),
         ({"queries": texts(("q1", 5), ("q2", "wind"), ("q3", "thunder"))}, "text 'q1' is int, expected a text"),
         ({"queries": texts(("q1", "rain"), ("q1", "wind"))}, "text id 'q1' stands twice: expected each id once"),
         (
@@ -343,7 +347,10 @@ def test_an_mteb_that_fails_when_it_is_imported_is_one_line(monkeypatch: pytest.
     (tmp_path / "mteb.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mteb", raising=False)
-    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb: 'mteb' fails when .* torchvision::nms"):
+    with pytest.raises(
+        SpecError,
+        match=r"^dataset 'mteb:SoundsT2A' needs mteb: 'mteb' fails when .*::nms.*: mend the installation of mteb$",
+    ):
         load_dataset(NAME)
 
 

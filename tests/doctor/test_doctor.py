@@ -150,6 +150,8 @@ def test_a_cache_that_cannot_be_written(project: Project) -> None:
     (project.path / "file").touch()
     told = doctor(project, "--retrieval-cache", "file/cache")
     assert told.next["cache", "vectors"] == "--retrieval-cache DIR that can be written"
+    (project.path / "link").symlink_to("absent")
+    assert doctor(project, "--retrieval-cache", "link").rows["cache", "vectors"][0] == "missing"
     assert doctor(project, "--retrieval-no-cache").rows["cache", "vectors"][1].startswith("none is kept")
 
 
@@ -174,6 +176,27 @@ def test_what_is_no_question(arguments: list[str], expected: str, project: Proje
     assert told.code == 2
     assert told.error.startswith(f"python -m pytest_audioretrieval: {expected}")
     assert "\n" not in told.error
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "expected"),
+    [
+        ("conftest", "import sys; sys.exit(0)", "it is left with exit code 0"),
+        ("test_leaves", "import sys; sys.exit(0)", "SystemExit: 0"),
+        ("conftest", "def pytest_collection_modifyitems(items): raise ValueError('a hook')", "ValueError: a hook"),
+    ],
+    ids=["conftest", "module", "hook"],
+)
+def test_what_ends_the_collection_is_named(file: str, code: str, expected: str, project: Project) -> None:
+    (project.path / f"{file}.py").write_text(code)
+    told = doctor(project, ".")
+    said = f"python -m pytest_audioretrieval: pytest does not start with these arguments: {expected}"
+    assert (told.code, told.error) == (2, said)
+
+
+def test_a_syntax_error_is_said_and_not_its_place(project: Project) -> None:
+    project.pytester.makepyfile(test_broken="def")
+    assert doctor(project, "test_broken.py").rows["tests", "test_broken.py"][1].startswith("SyntaxError: ")
 
 
 def test_help(project: Project) -> None:

@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -228,6 +230,63 @@ def test_prune_of_what_cannot_be_removed_is_one_line(
     output, said = capsys.readouterr()
     assert output == "0.0 MB removed\n"
     assert re.fullmatch(r".*: \S+ cannot be removed \(Read-only file system\): see who owns it\n", said)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04", "encrypted"], ids=["empty", "cut", "a flag that says it is encrypted"]
+)
+def test_of_a_damaged_shard_no_vectors_are_listed(
+    content: bytes | str, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shard,) = spaces(cache)["other audio"].glob("*.npz")
+    whole = bytearray(shard.read_bytes())
+    whole[whole.index(b"PK\x01\x02") + 8] ^= 1
+    shard.write_bytes(whole if isinstance(content, str) else content)
+    code, output = ran(capsys, "info", "--cache", cache)
+    (row,) = (line for line in output.splitlines() if line.startswith("other"))
+    assert (code, re.split(r"  +", row)[5]) == (0, "0")
+
+
+def test_a_shard_that_cannot_be_read_may_be_whole_and_stays(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shard,) = spaces(cache)["other audio"].glob("*.npz")
+    reads = Path.read_bytes
+
+    def denied(path: Path) -> bytes:
+        if path == shard:
+            raise PermissionError(13, "Permission denied", str(path))
+        return reads(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    said = f"{shard}: cannot be read (Permission denied)\n1 of 5 shards damaged\n"
+    for arguments in (["verify"], ["verify", "--fix"]):
+        assert ran(capsys, *arguments, "--cache", cache) == (1, said)
+    assert shard.exists()
+
+
+@pytest.mark.parametrize("at", ["embeddings", "embeddings/*", "embeddings/*/*", "."])
+@pytest.mark.parametrize("action", ["info", "verify", "prune"])
+def test_a_folder_that_may_not_be_read_is_one_line(
+    action: str, at: str, cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = cache if at == "." else next(cache.glob(at))
+    stats, lists = os.stat, Path.iterdir
+
+    def stat(path: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, Path) and closed in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stats(path, **options)
+
+    def iterdir(path: Path) -> Iterator[Path]:
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return lists(path)
+
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert main(["store", action, "--cache", str(cache)]) == 2
+    assert re.fullmatch(r".*: \S+ cannot be read \(Permission denied\): see who owns it\n", capsys.readouterr().err)
 
 
 def test_a_broken_description_is_none(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,17 +84,18 @@ def test_a_forgotten_model_does_not_pass(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*test_it?no-model?*", "no model to judge: name one with --model SPEC*"])
 
 
-def test_what_cannot_be_loaded_is_tried_once(project: Project) -> None:
+@pytest.mark.parametrize("error", ["ModelError", "ConnectionError"])
+def test_what_cannot_be_loaded_is_tried_once(error: str, project: Project) -> None:
     """A hub that is down costs its retries once a run, not once a test."""
     project.pytester.makepyfile(
-        down="""
+        down=f"""
 from pathlib import Path
 from pytest_audioretrieval.errors import ModelError
 
 def Down(*, device):
     with Path("tries").open("a") as stream:
         stream.write("x")
-    raise ModelError("the hub was not reached")
+    raise {error}("the hub was not reached")
 """
     )
     result = project.run("--model", "down:Down", "test_toys.py")

@@ -78,7 +78,7 @@ def _samples(part: Part, asked: Sequence[str], audio: str | None) -> dict[str, d
 def _opening(part: Part) -> Iterator[None]:
     try:
         yield
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error, TypeError) as error:  # the last of a header cut short
         raise DataError(
             f"{part.name}: no readable tar archive ({one_line(error)}): remove it from the hub's cache"
         ) from None

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
-from pytest_audioretrieval.imported import imported
+from pytest_audioretrieval.imported import imported, remedy
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import absent, snapshots
 from pytest_audioretrieval.pins import PICKLES
@@ -57,7 +57,7 @@ def _meta(name: str) -> Any:
     try:
         mteb = imported("mteb")
     except ImportError as error:
-        raise ModelError(f"mteb:{name} needs mteb: {one_line(error)}: pip install mteb") from None
+        raise ModelError(f"mteb:{name} needs mteb: {one_line(error)}: {remedy(error, 'mteb')}") from None
     try:
         meta = mteb.get_model_meta(name)
     except KeyError as error:
