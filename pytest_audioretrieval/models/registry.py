@@ -134,15 +134,11 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path =
     found = state
     if callable(state):
         said = _taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
+        call = f"{STATED}({', '.join(arguments)})"
         try:
-            inspect.signature(state).bind(*arguments, **said)
-        except TypeError as error:
-            raise ModelError(
-                f"model {spec.text!r}: its weights_sha256 cannot be called as weights_sha256({', '.join(arguments)}) "
-                f"({error}): it takes what the factory takes, without the device"
-            ) from None
-        try:
-            found = _answered(spec, f"{STATED} of its factory", state, *arguments, **said)
+            found = _answered(
+                spec, STATED, call, "what the factory takes, without the device", state, *arguments, **said
+            )
         except FileNotFoundError as error:
             raise ModelError(f"model {spec.text!r}: {one_line(error)}: mend the name, or restore the file") from None
     elif not state:
@@ -191,23 +187,24 @@ def made(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OW
     factory, arguments = _factory(spec)
     if not callable(factory):
         raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
-    said: dict[str, Any] = {"device": device}
+    said = {"device": device, **_taken(factory, offline=offline, pins=pins)}
+    call = f"factory({', '.join([*arguments, 'device=...'])})"
+    return _answered(spec, "factory", call, "the device that the user chose", factory, *arguments, **said)
+
+
+def _answered(
+    spec: ModelSpec, what: str, call: str, takes: str, ask: Callable[..., Any], *arguments: Any, **said: Any
+) -> Any:
     try:
-        said |= _taken(factory, offline=offline, pins=pins)
-        inspect.signature(factory).bind(*arguments, **said)
+        inspect.signature(ask).bind(*arguments, **said)
     except TypeError as error:
         raise ModelError(
-            f"model {spec.text!r}: its factory cannot be called as factory({', '.join([*arguments, 'device=...'])}) "
-            f"({error}): it takes the device that the user chose"
+            f"model {spec.text!r}: its {what} cannot be called as {call} ({error}): it takes {takes}"
         ) from None
-    return _answered(spec, "its factory", factory, *arguments, **said)
-
-
-def _answered(spec: ModelSpec, what: str, ask: Callable[..., Any], *arguments: Any, **said: Any) -> Any:
     try:
         return ask(*arguments, **said)
     except SystemExit as error:  # pytest would end with it, and say nothing
-        raise ModelError(f"model {spec.text!r}: {what} ended the process (exit {error.code})") from None
+        raise ModelError(f"model {spec.text!r}: its {what} ended the process (exit {error.code})") from None
 
 
 def _model(found: Any, spec: ModelSpec) -> Model:

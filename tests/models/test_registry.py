@@ -251,7 +251,7 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
         ("retrievers_of_a_user:still", "its factory returned the class Still: return an instance"),
         ("retrievers_of_a_user:judge", "its factory returned SimpleNamespace without 'prefer': see PairScorer"),
         ("retrievers_of_a_user:leaving", "its factory ended the process (exit 3)"),
-        ("retrievers_of_a_user:parting", "weights_sha256 of its factory ended the process (exit 4)"),
+        ("retrievers_of_a_user:parting", "its weights_sha256 ended the process (exit 4)"),
         (
             "retrievers_of_a_user:typed",
             "its device is SimpleNamespace 'namespace()': expected a string, as torch writes",
