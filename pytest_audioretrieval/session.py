@@ -183,12 +183,12 @@ class RetrievalSession:
         return path.is_file() and self._at_start.get(path) != stamp(path)
 
     def dataset(self, target: Target) -> Dataset:
-        from pytest_audioretrieval.models.imports import waiting_asleep
+        from pytest_audioretrieval.models.imports import short_waits
 
         name = target.source.name
         if name not in self._datasets:
             # A task of mteb imports torch.
-            with self._tried_once("dataset", name), waiting_asleep():
+            with self._tried_once("dataset", name), short_waits():
                 self._datasets[name] = target.source.load(
                     Loading(
                         self.cache, self.track, self.settings["offline"], self.settings["allow-unpinned"], self.pins

@@ -18,7 +18,7 @@ from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_
 from pytest_audioretrieval.embedding.store import Store, space
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
-from pytest_audioretrieval.models.imports import waiting_asleep
+from pytest_audioretrieval.models.imports import short_waits
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
 from pytest_audioretrieval.shipped import OWN
@@ -67,7 +67,7 @@ class Embedder:
     def identity(self) -> ModelIdentity:
         """Which weights these are, hashed and verified without loading them."""
         means = self.means
-        with waiting_asleep():
+        with short_waits():
             return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
 
     @cached_property
@@ -75,7 +75,7 @@ class Embedder:
         """The model itself, on its device."""
         means = self.means
         identity = self.identity
-        with waiting_asleep():
+        with short_waits():
             loaded = load(self.spec, identity, device=means.device, offline=means.offline, pins=means.pins)
         self.means.store.made_on(loaded.device)
         return loaded
