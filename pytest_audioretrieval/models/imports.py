@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: Read by GNU's OpenMP, whose threads torch works with on Linux, as it is loaded: how often a thread that waits looks
-#: again before it sleeps. Its own 300,000 took two cold gates on two cores over 140 s, this one 16 s; alone they took 14 s
-#: with either, and 20 s where threads fall asleep at once.
+#: again before it sleeps. With its own 300,000 two cold gates on two cores took over 140 s, with these 16 s; one alone
+#: took 14 s with either, and 20 s where threads sleep at once.
 TURNS = ("GOMP_SPINCOUNT", "1000")
 #: Where one of these is set, the user has said how threads wait.
 SAID = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
