@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,7 +17,6 @@ import pytest
 from pytest_audioretrieval import collection, protocol, settings, spec
 from pytest_audioretrieval.data.queries import DIRECTIONS, USUAL, Direction
 from pytest_audioretrieval.data.registry import Loading, Source, source
-from pytest_audioretrieval.embedding.command import WITHIN
 from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.files import expanded, stamp
 from pytest_audioretrieval.imported import beside
@@ -136,13 +135,16 @@ class RetrievalSession:
         if self.settings["cache"]:
             return self.settings.path("cache")
         pytest_cache = getattr(self.config, "cache", None)
-        if pytest_cache is None or self.settings.rootpath == self.config.rootpath:
-            return pytest_cache.mkdir("audioretrieval") if pytest_cache else None
-        # A folder in the command line moved the rootdir: what belongs to this project stays with it.
+        if pytest_cache is None:
+            return None
         folder = self.settings.rootpath / expanded(self.config.getini("cache_dir"))
-        (folder / WITHIN).mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
-        return folder / WITHIN
+        with suppress(OSError):  # what cannot be kept there is told by what keeps it
+            if self.settings.rootpath == self.config.rootpath:
+                return Path(pytest_cache.mkdir("audioretrieval"))
+            # A folder in the command line moved the rootdir: what belongs to this project stays with it.
+            (folder / settings.WITHIN).mkdir(parents=True, exist_ok=True)
+            (folder / ".gitignore").write_text("*\n")
+        return folder / settings.WITHIN
 
     def targets(self, marker: dict[str, Any]) -> list[Target]:
         """Model x dataset x direction for one test, in a fixed order, each once."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "builtin/tiny-clap-fused"
 #: Environment variable behind ``--retrieval-laion-python``.
 LAION_PYTHON = "RETRIEVAL_LAION_PYTHON"
+#: Where pytest's cache folder holds what this plugin keeps.
+WITHIN = "d/audioretrieval"
 
 
 class Option(NamedTuple):

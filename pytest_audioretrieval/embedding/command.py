@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.files import expanded
+from pytest_audioretrieval.settings import WITHIN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands import Commands
     from pytest_audioretrieval.embedding.inventory import Space
 
-#: Where the store lies in pytest's cache folder, and that folder below the rootdir.
-WITHIN, PYTEST = "d/audioretrieval", ".pytest_cache"
+#: Pytest's cache folder, below the rootdir.
+PYTEST = ".pytest_cache"
 HEADINGS = ("model", "weights", "protocol", "kind", "made on", "vectors", "MB", "last used")
 #: Digits of a digest that tell models apart.
 DIGITS = 8

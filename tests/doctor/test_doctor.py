@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_audioretrieval.doctor import checks
-from pytest_audioretrieval.doctor.asked import Row
+from pytest_audioretrieval.doctor.asked import Row, _without_this_folder
 from pytest_audioretrieval.imported import BESIDE
 from tests.doctor.told import doctor
 from tests.plugin.toys import Project, counts, write_clips
@@ -252,6 +254,21 @@ def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathle
     assert counts(pathless.process(*asked)) == {"recorded": 10}
     told = doctor(pathless, "python", "-m", "pytest", *asked)
     assert (told.code, told.next) == (0, {})
+
+
+def test_a_folder_that_the_user_put_on_the_path_stays_on_it(pathless: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under -P python puts no folder first, so that the first one is not taken away."""
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(pathless.path), os.environ.get("PYTHONPATH", "")]))
+    assert doctor(pathless, "--retrieval-suite", "captions", "--retrieval-record", "new").next == {}
+
+
+def test_the_path_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ["", *sys.path]
+    monkeypatch.setattr(sys, "path", before[:])
+    with _without_this_folder():
+        assert sys.path == before[1:]
+    assert sys.path == before
 
 
 def test_what_is_next_is_a_command_that_finds_the_module(pathless: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -162,3 +163,12 @@ def test_nor_a_file_of_others_that_speaks_to_pytest(tmp_path: Path, name: str, t
     said = started(here, "--model", "../beside", "--collect-only")
     assert (f"so does not read {here / name}: write it with '=': --model=../beside" in said) is refused
     assert ("10 tests collected" in said) is not refused
+
+
+def test_a_cache_folder_that_cannot_be_made_fails_no_test(project: Project) -> None:
+    """The toy keeps no vectors; that a store which cannot says so is tested with the store."""
+    project.record()
+    shutil.rmtree(project.path / ".pytest_cache", ignore_errors=True)
+    (project.path / ".pytest_cache").touch()
+    done = project.process()
+    assert (done.returncode, " 3 passed" in done.stdout) == (0, True), done.stdout
