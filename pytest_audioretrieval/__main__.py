@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -20,6 +21,8 @@ from pytest_audioretrieval.reasoning import command as reasonaudio
 COMMANDS = (binding, cora, doctor, masb, pins, reasonaudio, store)
 #: Exit code of an error that is told in one line.
 WRONG = 2
+#: As the shell says it of a process that the signal of a broken pipe has ended.
+UNREAD = 141
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,5 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG
 
 
+def _alone() -> int:
+    """``main`` in a process of its own, which ends without a word where nobody reads on, as in ``| head``."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python writes out what is left once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return code
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(_alone())
