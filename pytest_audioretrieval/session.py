@@ -142,8 +142,10 @@ class RetrievalSession:
             if self.settings.rootpath == self.config.rootpath:
                 return Path(pytest_cache.mkdir("audioretrieval"))
             # A folder in the command line moved the rootdir: what belongs to this project stays with it.
+            new = not folder.exists()
             (folder / settings.WITHIN).mkdir(parents=True, exist_ok=True)
-            (folder / ".gitignore").write_text("*\n")
+            if new:  # in another one the user may have one
+                (folder / ".gitignore").write_text("*\n")
         return folder / settings.WITHIN
 
     def targets(self, marker: dict[str, Any]) -> list[Target]:

@@ -139,7 +139,7 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path =
             found = _answered(
                 spec, STATED, call, "what the factory takes, without the device", state, *arguments, **said
             )
-        except FileNotFoundError as error:
+        except OSError as error:
             raise ModelError(f"model {spec.text!r}: {one_line(error)}: mend the name, or restore the file") from None
     elif not state:
         return ""
@@ -153,7 +153,10 @@ def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path =
 
 def _taken(function: Any, **said: Any) -> dict[str, Any]:
     """What of ``said`` a function has parameters for."""
-    parameters = inspect.signature(function).parameters
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # what has none is told so as it is called
+        return {}
     return {name: value for name, value in said.items() if name in parameters}
 
 
@@ -197,7 +200,7 @@ def _answered(
 ) -> Any:
     try:
         inspect.signature(ask).bind(*arguments, **said)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ModelError(
             f"model {spec.text!r}: its {what} cannot be called as {call} ({error}): it takes {takes}"
         ) from None

@@ -131,6 +131,9 @@ def test_the_path_of_a_model_does_not_move_the_vectors(project: Project, clips: 
     assert f"rootdir: {here}" not in done.stdout.splitlines()
     assert (here / ".pytest_cache/d/audioretrieval").is_dir()
     assert (here / ".pytest_cache/.gitignore").read_text() == "*\n"
+    (here / ".pytest_cache/.gitignore").write_text("the user's")
+    subprocess.run(command, cwd=here, capture_output=True, timeout=60)
+    assert (here / ".pytest_cache/.gitignore").read_text() == "the user's"
 
 
 def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
