@@ -26,9 +26,9 @@ calibrate: $(STAMP)
 
 # What it is held against lies in environments of its own; a row says where one is not there (make peers, make mteb).
 bench: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m bench
 
-# ranx, ir_measures and torchmetrics, for make bench; .venv-peers/bin/python -m benchmarks.peers writes docs/peers.md.
+# ranx, ir_measures and torchmetrics, for make bench; .venv-peers/bin/python -m bench.peers writes docs/peers.md.
 peers: $(PEERS)/installed
 	OMP_NUM_THREADS=1 $(PEERS)/bin/pytest tests/test_bench_table.py
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.api import evaluate, load_dataset, load_retriever
-    from pytest_audioretrieval.protocol import Protocol
-    from pytest_audioretrieval.spec import ModelSpec
+    from pytest_audioretrieval.pinning.protocol import Protocol
+    from pytest_audioretrieval.pinning.spec import ModelSpec
 
 __all__ = ["ModelSpec", "Protocol", "evaluate", "load_dataset", "load_retriever"]
 
 _HOMES = {
-    "ModelSpec": "spec",
-    "Protocol": "protocol",
+    "ModelSpec": "pinning.spec",
+    "Protocol": "pinning.protocol",
     "evaluate": "api",
     "load_dataset": "api",
     "load_retriever": "api",

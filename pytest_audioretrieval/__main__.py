@@ -1,24 +1,20 @@
-"""``python -m pytest_audioretrieval COMMAND``: what is asked of models outside of pytest."""
+"""The command line ``python -m pytest_audioretrieval COMMAND``: tables and checks outside of pytest."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
-from pytest_audioretrieval import pins_command as pins
-from pytest_audioretrieval.binding import command as binding
-from pytest_audioretrieval.cora import command as cora
-from pytest_audioretrieval.data.masb import command as masb
-from pytest_audioretrieval.doctor import command as doctor
-from pytest_audioretrieval.embedding import command as store
+from pytest_audioretrieval.base.registered import COMMANDS, registered
+from pytest_audioretrieval.commands import doctor, pins, store
 from pytest_audioretrieval.errors import RetrievalError
-from pytest_audioretrieval.reasoning import command as reasonaudio
 
-#: A module each; ``register(commands)`` sets a default ``run``, from the parsed arguments to the exit code.
-COMMANDS = (binding, cora, doctor, masb, pins, reasonaudio, store)
+if TYPE_CHECKING:
+    from pytest_audioretrieval.commands.common import Commands
+
 #: Exit code of an error that is told in one line.
 WRONG = 2
 #: As the shell says it of a process that the signal of a broken pipe has ended.
@@ -34,14 +30,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 2 after an error, which is one line on stderr."""
     parser = _Parser(prog="python -m pytest_audioretrieval", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.register(commands)
+    for _, register in sorted(_registered().items()):
+        register(commands)
     parsed = parser.parse_args(arguments)
     try:
         return int(parsed.run(parsed))
     except RetrievalError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return WRONG
+
+
+def _registered() -> dict[str, Callable[[Commands], None]]:
+    """Return, by name, the functions that add a command; each sets ``run``, from parsed arguments to the exit code."""
+    own = {"doctor": doctor.register, "pins": pins.register, "store": store.register}
+    return {name: point.load() for name, point in registered(COMMANDS).items()} | own
 
 
 def _alone() -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval import spec
+from pytest_audioretrieval.base.progress import Tracker
+from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.queries import Direction
-from pytest_audioretrieval.data.registry import Loading, source
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.data.registry import source
+from pytest_audioretrieval.pinning import spec
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.models.types import Retriever
-    from pytest_audioretrieval.runs import Run
+    from pytest_audioretrieval.runs.run import Run
 
 
 def load_dataset(
@@ -71,7 +72,7 @@ def evaluate(
     from pytest_audioretrieval.embedding.embedder import Means
     from pytest_audioretrieval.embedding.fused import embedder
     from pytest_audioretrieval.embedding.store import Store, place
-    from pytest_audioretrieval.measure import measure
+    from pytest_audioretrieval.runs.measure import measure
 
     means = Means(
         protocol or Protocol(),

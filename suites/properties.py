@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_audioretrieval.errors import RetrievalError
-from pytest_audioretrieval.session import session_of
+from pytest_audioretrieval.plugin.session import session_of
 
 
 def pytest_generate_tests(metafunc):

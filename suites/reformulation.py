@@ -8,14 +8,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.metrics import (
-    form_hit_rate,
-    rank_loss,
-    rank_spread,
-    tbmd,
-    worst_hit_rate,
-    worst_rank_loss,
-)
+from pytest_audioretrieval.metrics import form_hit_rate, rank_loss, rank_spread, tbmd, worst_hit_rate, worst_rank_loss
 
 pytestmark = pytest.mark.retrieval(datasets=["sounds"], directions=["forms"])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiny_clap import build_tiny_clap
+from tests.models.tiny_clap import build_tiny_clap
 
 pytest_plugins = ["pytester"]
 

@@ -15,7 +15,8 @@ def test_no_module_takes_the_place_of_a_public_name() -> None:
 
 
 def test_evaluate_is_a_function_after_its_first_use() -> None:
-    from pytest_audioretrieval import api, measure
+    from pytest_audioretrieval import api
+    from pytest_audioretrieval.runs import measure
 
     assert pytest_audioretrieval.evaluate is api.evaluate
     assert callable(measure.measure)

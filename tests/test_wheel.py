@@ -32,7 +32,7 @@ IMPORTED = """
 from importlib.metadata import distribution
 import pytest_audioretrieval
 from pytest_audioretrieval import load_dataset
-from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.base.shipped import shipped
 
 found = distribution("pytest-audioretrieval")
 print(pytest_audioretrieval.__file__)

@@ -13,15 +13,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_audioretrieval.data.binding import recipe as binding
-from pytest_audioretrieval.data.binding.dataset import load_binding
-from pytest_audioretrieval.data.reasonaudio import corpus
-from pytest_audioretrieval.data.reasonaudio.builtin import load_reasoning
+from pytest_audioretrieval.benchmarks.masb.builtin import recipe as binding
+from pytest_audioretrieval.benchmarks.masb.builtin.dataset import load_binding
+from pytest_audioretrieval.benchmarks.reasonaudio import corpus
+from pytest_audioretrieval.benchmarks.reasonaudio.builtin import load_reasoning
 from pytest_audioretrieval.data.sounds import recipe as sounds
 from pytest_audioretrieval.data.sounds.dataset import load_sounds, load_sounds_single
 from pytest_audioretrieval.errors import PinError
 from pytest_audioretrieval.models.registry import deciding_files
-from pytest_audioretrieval.spec import BUILTIN, builtin_names
+from pytest_audioretrieval.pinning.spec import BUILTIN, builtin_names
 
 PINS = Path(__file__).parents[1] / "PINS.json"
 

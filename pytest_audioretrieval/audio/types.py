@@ -1,8 +1,9 @@
-"""What a decoded recording is."""
+"""Decoded recordings, and the settings that cut them into windows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,3 +22,27 @@ class Waveform:
 
     samples: Samples
     rate: int
+
+
+class Windowing(Protocol):
+    """Settings that decide what a model hears of a recording; ``pinning.protocol.Protocol`` has them."""
+
+    @property
+    def sample_rate(self) -> int:
+        """Hz of the windows."""
+        ...
+
+    @property
+    def window(self) -> Literal["first", "tiles", "crops", "processor"]:
+        """Part of the clip that is handed over."""
+        ...
+
+    @property
+    def window_samples(self) -> int:
+        """Samples in one window at ``sample_rate``."""
+        ...
+
+    @property
+    def quantize_int16(self) -> bool:
+        """Round samples through int16."""
+        ...

@@ -6,15 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import soxr
 
-from pytest_audioretrieval.audio.types import Samples, Waveform
+from pytest_audioretrieval.audio.types import Samples, Waveform, Windowing
 from pytest_audioretrieval.errors import AudioError
-from pytest_audioretrieval.protocol import Protocol
 
 #: soxr rounds a half up where ``round`` rounds to even; more than this is another fault.
 RESAMPLER_SLACK = 2
 
 
-def prepare(waveform: Waveform, protocol: Protocol, *, name: str = "clip") -> list[Samples]:
+def prepare(waveform: Waveform, protocol: Windowing, *, name: str = "clip") -> list[Samples]:
     """The windows of a clip that a model embeds.
 
     Channels are averaged before resampling, so a resampler can never run along the channel axis (fault 38).

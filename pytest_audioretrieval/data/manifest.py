@@ -55,15 +55,15 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         sha256: of ``captions.jsonl`` (``queries.jsonl``), when the folder is to be pinned.
         identical_captions: ``"separate"`` keeps one query per caption; ``"merge"`` makes one query with
             several relevant clips of a text that several clips share (fault 65).
-        layout: ``"captions"`` is ``captions.jsonl``; ``"masb"`` the files of ``data/masb/folder.py``, ``"reasonaudio"``
-            those of ``data/reasonaudio/folder.py``; ``"hub"`` stands for rows of a hub's dataset, which ``hub`` names.
+        layout: ``"captions"`` is ``captions.jsonl``; ``"hub"`` stands for rows of a hub's dataset, which ``hub`` names;
+            benchmarks register further ones (``base.registered``).
     """
 
     name: str
     licence: str
     sha256: str | None = None
     identical_captions: Literal["separate", "merge"] = "separate"
-    layout: Literal["captions", "masb", "reasonaudio", "hub"] = "captions"
+    layout: str = "captions"
     hub: Hub | None = None
 
 

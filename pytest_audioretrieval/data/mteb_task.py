@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pytest_audioretrieval.base.importing import imported, remedy
+from pytest_audioretrieval.base.network import ONCE, no_network
 from pytest_audioretrieval.data.captions import clean
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.hub.download import cached
 from pytest_audioretrieval.data.hub.sounds import Sound
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset, Query
 from pytest_audioretrieval.errors import DataError, RetrievalError, SpecError, one_line
-from pytest_audioretrieval.imported import imported, remedy
-from pytest_audioretrieval.network import ONCE, no_network
 
 PREFIX = "mteb:"
 CATEGORIES = ("t2a", "a2t")

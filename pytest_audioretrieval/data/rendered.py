@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_audioretrieval.base.files import write_atomically
 from pytest_audioretrieval.data.sounds.recipe import RATE
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.errors import PinError
-from pytest_audioretrieval.files import write_atomically
 
 if TYPE_CHECKING:
     import numpy as np

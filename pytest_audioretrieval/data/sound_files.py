@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.base.files import stamp
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.errors import AudioError, DataError
-from pytest_audioretrieval.files import stamp
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform

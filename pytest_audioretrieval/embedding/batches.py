@@ -16,7 +16,7 @@ from pytest_audioretrieval.errors import AudioError, DataError, ModelError, one_
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.store import Store
-    from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.pinning.protocol import Protocol
 
 Vectors = npt.NDArray[np.float32]
 T = TypeVar("T")

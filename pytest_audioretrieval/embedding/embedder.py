@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.batches import Track, Vectors
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
@@ -21,12 +22,11 @@ from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.imports import short_waits
 from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
-from pytest_audioretrieval.shipped import OWN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever
-    from pytest_audioretrieval.protocol import Protocol
-    from pytest_audioretrieval.spec import ModelSpec
+    from pytest_audioretrieval.pinning.protocol import Protocol
+    from pytest_audioretrieval.pinning.spec import ModelSpec
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pytest_audioretrieval.models.types import ModelIdentity
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.embedding.pairs import Pairs, TextPairs
-    from pytest_audioretrieval.spec import ModelSpec
+    from pytest_audioretrieval.pinning.spec import ModelSpec
 
 
 class Fused:

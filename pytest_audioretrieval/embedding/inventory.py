@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from pytest_audioretrieval.base.versions import versions
 from pytest_audioretrieval.embedding.store import ABOUT, DAMAGE, DEVICE, EMBEDDINGS, About, Store, read_shard
 from pytest_audioretrieval.errors import SpecError, one_line
-from pytest_audioretrieval.versions import versions
 
 DAY = 86_400.0
 #: Seconds after which a file that is still not whole has lost its writer.

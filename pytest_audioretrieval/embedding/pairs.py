@@ -15,7 +15,7 @@ from pytest_audioretrieval.embedding.remarks import Remarks
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.types import refuse_dtype
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Samples

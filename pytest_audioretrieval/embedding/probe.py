@@ -12,13 +12,13 @@ import numpy.typing as npt
 from pytest_audioretrieval.audio.decode import describe
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.audio.window import prepare
+from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.metrics import first_hit_rank
 from pytest_audioretrieval.models.types import ModelIdentity, Retriever
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 Vectors = npt.NDArray[np.float32]
 Ranks = npt.NDArray[np.int64]

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.files import write_atomically
+from pytest_audioretrieval.base.versions import versions
 from pytest_audioretrieval.errors import one_line
-from pytest_audioretrieval.files import write_atomically
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.versions import versions
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -13,15 +13,7 @@ from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.projection import Projection, project
 from pytest_audioretrieval.metrics.ranking import Best, Counts, Relevant, mask
 from pytest_audioretrieval.metrics.relevance import as_array, read
-from pytest_audioretrieval.metrics.scores import (
-    CANDIDATE_BLOCK,
-    QUERY_BLOCK,
-    Floats,
-    Ints,
-    VectorScores,
-    blocks,
-    unit,
-)
+from pytest_audioretrieval.metrics.scores import CANDIDATE_BLOCK, QUERY_BLOCK, Floats, Ints, VectorScores, blocks, unit
 
 
 @dataclass(frozen=True, eq=False)

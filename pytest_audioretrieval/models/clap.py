@@ -21,7 +21,7 @@ from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, unit_rows
 from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.models.pretrained import pretrained
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 #: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
 UNUSED_POSITIONS = 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from pytest_audioretrieval.base.devices import DEVICE
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.settings import DEVICE
 
 
 def choose(text: str) -> str:

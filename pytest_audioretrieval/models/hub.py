@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_audioretrieval.errors import DataError, ModelError, PinError, RetrievalError, one_line
-from pytest_audioretrieval.pins import ADD, at_commit
+from pytest_audioretrieval.pinning.pins import ADD, at_commit
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.pins import Pins
-    from pytest_audioretrieval.spec import ModelSpec
+    from pytest_audioretrieval.pinning.pins import Pins
+    from pytest_audioretrieval.pinning.spec import ModelSpec
 
 #: No pickle is ever downloaded.
 WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]

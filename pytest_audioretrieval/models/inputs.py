@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.audio.decode import MAX_AMPLITUDE
 from pytest_audioretrieval.errors import AudioError, ModelError
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 def check_windows(

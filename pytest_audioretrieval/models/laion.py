@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.files import expanded
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.errors import ModelError, PinError
-from pytest_audioretrieval.files import expanded
 from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.models.worker.client import Worker
-from pytest_audioretrieval.pins import project_pins, sha256_of, verify
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.settings import LAION_PYTHON
-from pytest_audioretrieval.shipped import OWN
+from pytest_audioretrieval.pinning.pins import project_pins, sha256_of, verify
+from pytest_audioretrieval.pinning.protocol import Protocol
 
+#: Environment variable behind ``--retrieval-laion-python``.
+LAION_PYTHON = "RETRIEVAL_LAION_PYTHON"
 #: What ``make laion`` builds.
 DEFAULT = ".venv-laion/bin/python"
 REMEDY = (

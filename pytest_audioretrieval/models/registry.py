@@ -1,4 +1,12 @@
-"""From a spec to a model: who it is (hashed, no torch), and the thing itself."""
+"""From a spec to a model: who it is (hashed, no torch), and the thing itself.
+
+Third parties register ``BACKEND = "module:factory"`` as an entry point (``base.registered.MODELS``); it is called
+``factory(name, device=device)`` with the name after the colon. A spec ``module:factory`` needs no registration and is
+called ``factory(device=device)``. Both return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of
+the factory that is called alike but without the device, states the weights, or ``""`` where it cannot. Where it has
+parameters ``offline``, ``allow_unpinned`` or ``pins`` it gets what the user said, and so does a factory with
+``offline`` or ``pins``.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +14,23 @@ import hashlib
 import inspect
 import re
 from collections.abc import Callable
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_audioretrieval.base.importing import BESIDE, beside, imported
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
-from pytest_audioretrieval.imported import BESIDE, beside, imported
 from pytest_audioretrieval.models.imports import frameworks
 from pytest_audioretrieval.models.safety import refuse_unsafe
 from pytest_audioretrieval.models.types import PAIR_SCORER, RETRIEVER, ModelIdentity, is_pair_scorer, is_retriever
-from pytest_audioretrieval.pins import project_pins, sha256_of, verify
-from pytest_audioretrieval.shipped import OWN
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.pins import project_pins, sha256_of, verify
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.models.types import Model, Retriever
-    from pytest_audioretrieval.spec import ModelSpec
+    from importlib.metadata import EntryPoint
 
-#: Third parties register ``BACKEND = "module:factory"`` here; it is called ``factory(name, device=device)`` with the
-#: name after the colon. A spec ``module:factory`` needs no registration and is called ``factory(device=device)``. Both
-#: return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of the factory that is called alike but
-#: without the device, states the weights, or ``""`` where it cannot. Where it has parameters ``offline``,
-#: ``allow_unpinned`` or ``pins`` it gets what the user said, and so does a factory with ``offline`` or ``pins``.
-GROUP = "pytest_audioretrieval.models"
+    from pytest_audioretrieval.models.types import Model, Retriever
+    from pytest_audioretrieval.pinning.spec import ModelSpec
 
 #: Attribute of a factory.
 STATED = "weights_sha256"
@@ -36,12 +38,6 @@ STATED = "weights_sha256"
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".jinja")
 #: Files in a model folder that decide nothing.
 RECORDS = ("training.json",)
-
-
-@cache
-def backends() -> dict[str, metadata.EntryPoint]:
-    """Registered backends by name."""
-    return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> ModelIdentity:
@@ -124,7 +120,7 @@ def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
     if spec.kind == "factory":
         return _imported(spec), []
     backend, _, name = spec.text.partition(":")
-    return _backend(backends()[backend]), [name]
+    return _backend(specs.backends()[backend]), [name]
 
 
 def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> str:
@@ -160,7 +156,7 @@ def _taken(function: Any, **said: Any) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name in parameters}
 
 
-def _backend(point: metadata.EntryPoint) -> Any:
+def _backend(point: EntryPoint) -> Any:
     try:
         return imported(f"{point.module}:{point.attr}")
     except (ImportError, AttributeError) as error:
@@ -174,7 +170,7 @@ def _imported(spec: ModelSpec) -> Any:
         return imported(spec.text)
     except (ImportError, AttributeError) as error:
         module = spec.text.partition(":")[0]
-        known = ", ".join(sorted(backends())) or "none"
+        known = ", ".join(sorted(specs.backends())) or "none"
         if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0] and beside(error.name):
             raise ModelError(
                 f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: {BESIDE}"

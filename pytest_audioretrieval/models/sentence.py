@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from pytest_audioretrieval.errors import ModelError, PinError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import float32_inference, quiet_transformers, unit_rows
-from pytest_audioretrieval.pins import sha256_of
+from pytest_audioretrieval.pinning.pins import sha256_of
 
 #: Distribution that carries sentence-transformers/all-MiniLM-L6-v2, and the package inside. Its own dependency,
 #: sentence-transformers, is not needed.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pytest_audioretrieval.protocol import Protocol as Settings
+    from pytest_audioretrieval.pinning.protocol import Protocol as Settings
 
 
 @dataclass(frozen=True)

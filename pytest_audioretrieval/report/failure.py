@@ -11,8 +11,8 @@ from pytest_audioretrieval.report.columns import heading, interval
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_audioretrieval.gate import Finding
-    from pytest_audioretrieval.session import RetrievalSession
+    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.plugin.session import RetrievalSession
 
 WIDTH = 72
 #: Where there is more to say of each query than its ranks.

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.files import write_atomically
+from pytest_audioretrieval.base.files import write_atomically
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Clip

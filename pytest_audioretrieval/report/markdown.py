@@ -21,8 +21,8 @@ from pytest_audioretrieval.report.columns import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_audioretrieval.form_rows import FormRow
-    from pytest_audioretrieval.gate import Finding
+    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.runs.form_rows import FormRow
 
 
 def render(findings: list[Finding]) -> str:

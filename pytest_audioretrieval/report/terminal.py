@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import pytest
     from rich.table import Table
 
-    from pytest_audioretrieval.form_rows import FormRow
-    from pytest_audioretrieval.gate import Finding
-    from pytest_audioretrieval.session import RetrievalSession
+    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.runs.form_rows import FormRow
 
 COLOURS = {
     "identical": "green",

@@ -6,13 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.stats.association import (
-        Association,
-        associate,
-        partial_correlation,
-        pearson,
-        spearman,
-    )
+    from pytest_audioretrieval.stats.association import Association, associate, partial_correlation, pearson, spearman
     from pytest_audioretrieval.stats.diversity import diversity_by_type, global_diversity, within_diversity
     from pytest_audioretrieval.stats.features import control_sets, interaction_sets, projection_sets
     from pytest_audioretrieval.stats.marginals import Marginal, marginal, worsened_share

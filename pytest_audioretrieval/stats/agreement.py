@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import DataError
-from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.association import percentiles
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
 from pytest_audioretrieval.stats.clusters import group

@@ -16,8 +16,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import column, numbers, same_length

@@ -24,7 +24,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audioretrieval.seed import SEED
+from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import Floats, lower_bound, resample
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import choices, same_length

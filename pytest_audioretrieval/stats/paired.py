@@ -9,8 +9,8 @@ from math import fsum, isfinite
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import Bounds, Floats, bounds, plain_interval, resample
 from pytest_audioretrieval.stats.clusters import Clusters, group
 from pytest_audioretrieval.stats.columns import numbers

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audioretrieval.base.importing import imported
 from pytest_audioretrieval.errors import SpecError, one_line
-from pytest_audioretrieval.imported import imported
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

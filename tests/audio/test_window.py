@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.audio.window import first, prepare, quantize_int16, resample, tiles, to_mono
 from pytest_audioretrieval.errors import AudioError
-from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.pinning.protocol import NAMED
 
 SHORT, FULL, NATIVE = NAMED["short-clip"], NAMED["full-clip"], NAMED["processor-native"]
 RATES = [8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_056, 44_100, 47_999, 48_001, 96_000, 192_000]

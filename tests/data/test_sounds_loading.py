@@ -17,7 +17,7 @@ from pytest_audioretrieval.data.sounds import dataset, recipe, render, wording
 from pytest_audioretrieval.data.sounds.recipe import Composition
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 from pytest_audioretrieval.errors import PinError
-from pytest_audioretrieval.pins import load_pins
+from pytest_audioretrieval.pinning.pins import load_pins
 
 PINNED = load_pins().dataset_fingerprint("builtin/sounds")
 FOLDER = Path(str(render.FOLDER))

@@ -15,7 +15,7 @@ from pytest_audioretrieval.data.types import Clip
 from pytest_audioretrieval.embedding.engine import embed_clips
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.protocol import NAMED, Protocol
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
 
 Vectors = npt.NDArray[np.float32]
 WHO = ModelIdentity("fake", None, "a" * 64)

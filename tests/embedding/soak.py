@@ -27,7 +27,7 @@ from pytest_audioretrieval.embedding.engine import embed_clips
 from pytest_audioretrieval.embedding.inventory import ABANDONED, prune, spaces
 from pytest_audioretrieval.embedding.sharing import SHARD
 from pytest_audioretrieval.embedding.store import Store
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.embedding.fake import WHO, Fake, clips, expected, track
 
 CLIPS = clips(300)

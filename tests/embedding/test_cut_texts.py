@@ -13,7 +13,7 @@ import pytest
 from pytest_audioretrieval.embedding.engine import embed_texts
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.protocol import NAMED, Protocol
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
 from tests.embedding.fake import WHO, Fake
 
 SHORT = NAMED["short-clip"]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 
 
 def made(model: Path, store: Path | None) -> Embedder:

@@ -24,8 +24,8 @@ from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.protocol import NAMED, SEED, Protocol
-from pytest_audioretrieval.spec import BUILTIN
+from pytest_audioretrieval.pinning.protocol import NAMED, SEED, Protocol
+from pytest_audioretrieval.pinning.spec import BUILTIN
 from tests.embedding.fake import WHO, Fake, clip, clips, embed, expected, never, track, unit
 
 Vectors = npt.NDArray[np.float32]

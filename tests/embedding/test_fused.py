@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.fused import Fused, embedder
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.fusion import fuse
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 
 MEANS = Means(Protocol(), Store(None), Tracker())
 TEXT = "fusion:avg-z(m:A,m:B)"

@@ -15,7 +15,7 @@ import pytest
 from pytest_audioretrieval.embedding.engine import embed_clips
 from pytest_audioretrieval.embedding.sharing import SHARD
 from pytest_audioretrieval.embedding.store import Store
-from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.pinning.protocol import NAMED
 from tests.embedding.fake import WHO, Fake, clips, embed, expected, never, track
 
 Vectors = npt.NDArray[np.float32]
@@ -82,7 +82,7 @@ import os, signal, sys, time
 from pathlib import Path
 from pytest_audioretrieval.embedding.engine import embed_clips
 from pytest_audioretrieval.embedding.store import Store
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.embedding.fake import WHO, Fake, clips, embed, expected, never, track
 fake = Fake(lambda done: {before})
 items = clips({count})

@@ -17,7 +17,7 @@ from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import ask_preferences, score_pairs
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
-from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.pinning.protocol import NAMED
 from tests.embedding.fake import WHO, Fake, clip, clips, expected, track, unit
 
 EIGHT = replace(NAMED["short-clip"], audio_batch=8, text_batch=8)

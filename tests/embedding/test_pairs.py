@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.api import evaluate
+from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.sharing import SHARD
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError, SpecError
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import NAMED, Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
+from pytest_audioretrieval.pinning.spec import parse
 from tests.embedding.fake import clip, clips
 from tests.embedding.judges import AXES, BAG, JUDGE, NAMELESS, noted, share
 

@@ -11,7 +11,7 @@ from pytest_audioretrieval.audio.decode import describe
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.embedding.remarks import Remarks
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 def heard(*waves: Waveform) -> Remarks:

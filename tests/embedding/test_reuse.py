@@ -13,7 +13,7 @@ import pytest
 from pytest_audioretrieval.embedding.engine import embed_texts
 from pytest_audioretrieval.embedding.store import Store, place
 from pytest_audioretrieval.models.types import ModelIdentity
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 Vectors = npt.NDArray[np.float32]
 MODEL = ModelIdentity("toy", None, "0" * 64)

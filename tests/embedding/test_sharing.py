@@ -22,7 +22,7 @@ from pytest_audioretrieval.embedding import sharing
 from pytest_audioretrieval.embedding.engine import embed_clips
 from pytest_audioretrieval.embedding.sharing import SHARD, Shared
 from pytest_audioretrieval.embedding.store import Store
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.embedding.fake import WHO, Fake, clips, expected, track
 
 REPOSITORY = Path(__file__).parents[2]

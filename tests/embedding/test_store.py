@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pytest_audioretrieval import versions
+from pytest_audioretrieval.base import versions
 from pytest_audioretrieval.embedding import store
 from pytest_audioretrieval.embedding.store import Store, space
-from pytest_audioretrieval.protocol import NAMED, Protocol
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
 
 Vectors = npt.NDArray[np.float32]
 ROWS = np.array([[1.5, -2.0, 3e-38], [0.1, 0.2, 0.3]], dtype=np.float32)

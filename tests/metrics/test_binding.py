@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.metrics.binding import (
-    accuracy,
-    by_prior,
-    correct,
-    sensitivity,
-    text_distances,
-    text_prior,
-)
+from pytest_audioretrieval.metrics.binding import accuracy, by_prior, correct, sensitivity, text_distances, text_prior
 
 
 def unit(rng, *shape, dtype=np.float32):

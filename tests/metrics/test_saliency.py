@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.metrics.saliency import (
-    by_rank_group,
-    normalised,
-    rank_groups,
-    sample,
-    signed_masses,
-)
+from pytest_audioretrieval.metrics.saliency import by_rank_group, normalised, rank_groups, sample, signed_masses
 
 NAMES = ("content", "intent", "form", "special")
 values = hnp.arrays(np.float64, st.integers(0, 9), elements=st.floats(-1e3, 1e3))

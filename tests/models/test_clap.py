@@ -17,9 +17,9 @@ from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel, ClapPro
 from pytest_audioretrieval.errors import AudioError, ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.inference import unit_rows
-from pytest_audioretrieval.protocol import NAMED
-from pytest_audioretrieval.spec import BUILTIN
-from tests.tiny_clap import TRANSFORMERS
+from pytest_audioretrieval.pinning.protocol import NAMED
+from pytest_audioretrieval.pinning.spec import BUILTIN
+from tests.models.tiny_clap import TRANSFORMERS
 
 Vectors = npt.NDArray[np.float32]
 SHORT, NATIVE = NAMED["short-clip"], NAMED["processor-native"]

@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, logging
 
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
-from pytest_audioretrieval.protocol import NAMED
-from tests.tiny_clap import TRANSFORMERS
+from pytest_audioretrieval.pinning.protocol import NAMED
+from tests.models.tiny_clap import TRANSFORMERS
 
 SHORT = NAMED["short-clip"]
 #: The file that holds the settings of the log-mels.
@@ -146,7 +146,7 @@ from pathlib import Path
 from transformers import logging
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 warnings.simplefilter("error")
 before = logging.get_verbosity(), logging.is_progress_bar_enabled()
 model = Clap(Path({str(tiny_clap)!r}), device="cpu")

@@ -15,8 +15,8 @@ from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.saliency import boundary_saliency
 from pytest_audioretrieval.models.types import refuse_dtype
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import BUILTIN
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import BUILTIN
 
 SHORT = Protocol()
 TIME = np.arange(48_000) / 48_000

@@ -20,7 +20,7 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import unit_rows
 from pytest_audioretrieval.models.mel_bank import mel_bank
-from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.pinning.protocol import NAMED
 
 Vectors = npt.NDArray[np.float32]
 RATE, LIMIT, FRAMES, HALF = 48_000, 480_000, 1001, 512

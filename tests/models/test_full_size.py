@@ -15,7 +15,7 @@ import pytest
 import soundfile
 from transformers import ClapConfig, ClapFeatureExtractor
 
-from tests.tiny_clap import write_clap
+from tests.models.tiny_clap import write_clap
 
 REPOSITORY = Path(__file__).parents[2]
 HUB = REPOSITORY.parent / "shared/data/hub-configs/laion-clap-htsat-fused"

@@ -15,11 +15,11 @@ from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.bridges import qwen2_audio
-from pytest_audioretrieval.pins import Pin, Pins
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
-from tests.hub.stub import ALWAYS, HubStub, point_client
-from tests.tiny_qwen2_audio import build_tiny_qwen2_audio
+from pytest_audioretrieval.pinning.pins import Pin, Pins
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
+from tests.models.hub.stub import ALWAYS, HubStub, point_client
+from tests.models.tiny_qwen2_audio import build_tiny_qwen2_audio
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 UNWANTED = {

@@ -15,9 +15,9 @@ import gc, os, sys, weakref
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.models.imports import frameworks
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.base.progress import Tracker
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 
 def embedder(*, embed):
     made = Embedder(parse("builtin/tiny-clap-fused"), Means(Protocol(), Store(None), Tracker()))

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pytest_audioretrieval.base.registered import MODELS
 from pytest_audioretrieval.errors import AudioError, ModelError, PinError
-from pytest_audioretrieval.models import laion, registry
-from pytest_audioretrieval.models.laion import LaionClap
+from pytest_audioretrieval.models import laion
+from pytest_audioretrieval.models.laion import LAION_PYTHON, LaionClap
 from pytest_audioretrieval.models.registry import describe
 from pytest_audioretrieval.models.types import is_retriever
-from pytest_audioretrieval.pins import Pin, Pins, load_pins
-from pytest_audioretrieval.protocol import Protocol, parse_custom
-from pytest_audioretrieval.settings import LAION_PYTHON
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.pins import Pin, Pins, load_pins
+from pytest_audioretrieval.pinning.protocol import Protocol, parse_custom
+from pytest_audioretrieval.pinning.spec import parse
 
 ROOT = Path(__file__).parents[2]
 TOLD = {"device": "cpu", "fused": True, "text_limit": 77, "special": 2}
@@ -54,8 +55,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> StubWorker:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an installed package registers it; a checkout in front of an older one is not installed."""
-    point = metadata.EntryPoint("laion_clap", entry(), registry.GROUP)
-    monkeypatch.setattr(registry, "backends", lambda: {"laion_clap": point})
+    point = metadata.EntryPoint("laion_clap", entry(), MODELS)
+    monkeypatch.setattr(specs, "backends", lambda: {"laion_clap": point})
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 def entry() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    value: str = project["entry-points"][registry.GROUP]["laion_clap"]
+    value: str = project["entry-points"][MODELS]["laion_clap"]
     return value
 
 
@@ -210,4 +211,4 @@ def test_the_protocol_that_the_page_names() -> None:
 
 
 def test_its_class_is_registered() -> None:
-    assert metadata.EntryPoint("laion_clap", entry(), registry.GROUP).load() is LaionClap
+    assert metadata.EntryPoint("laion_clap", entry(), MODELS).load() is LaionClap

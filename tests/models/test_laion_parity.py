@@ -20,12 +20,13 @@ import pytest
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.audio.window import prepare
+from pytest_audioretrieval.base.registered import MODELS
 from pytest_audioretrieval.errors import ModelError
-from pytest_audioretrieval.models import laion, registry
+from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.clap import Clap
-from pytest_audioretrieval.models.laion import LaionClap
-from pytest_audioretrieval.protocol import NAMED, Protocol
-from pytest_audioretrieval.settings import LAION_PYTHON
+from pytest_audioretrieval.models.laion import LAION_PYTHON, LaionClap
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
 from tests.models.laion_cache import build_cache
 from tests.models.laion_checkpoint import read, save_hub
 
@@ -53,8 +54,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         cache = build_cache(tmp_path_factory.mktemp("hub"))
         patch.setenv("HF_HUB_CACHE", str(cache))
         patch.setenv(LAION_PYTHON, str(PYTHON))
-        point = metadata.EntryPoint("laion_clap", "pytest_audioretrieval.models.laion:LaionClap", registry.GROUP)
-        patch.setattr(registry, "backends", lambda: {"laion_clap": point})
+        point = metadata.EntryPoint("laion_clap", "pytest_audioretrieval.models.laion:LaionClap", MODELS)
+        patch.setattr(specs, "backends", lambda: {"laion_clap": point})
         yield cache
 
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
+from pytest_audioretrieval.base.progress import Tracker
+from pytest_audioretrieval.base.registered import MODELS
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
-from pytest_audioretrieval.models import registry
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 from tests.embedding.fake import clip
 from tests.models.registered import ENTRY_POINTS
 
@@ -77,8 +77,10 @@ def test_the_backend_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     torch.save(tuple(torch.eye(2, 3) + place for place in range(2)), weights)
     monkeypatch.syspath_prepend(tmp_path)
     (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", PAGE, flags=re.S) if "m2d" in lines)
-    points = tomllib.loads(lines)["project"]["entry-points"][registry.GROUP]
-    monkeypatch.setattr(registry, "backends", lambda: {n: EntryPoint(n, v, registry.GROUP) for n, v in points.items()})
+    points = tomllib.loads(lines)["project"]["entry-points"][MODELS]
+    monkeypatch.setattr(
+        "pytest_audioretrieval.pinning.spec.backends", lambda: {n: EntryPoint(n, v, MODELS) for n, v in points.items()}
+    )
     embedder = Embedder(
         parse(f"m2d:{weights}"), Means(Protocol(sample_rate=16_000), Store(None), Tracker(), device="cpu")
     )

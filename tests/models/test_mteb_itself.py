@@ -15,8 +15,8 @@ import pytest
 import soundfile
 
 from pytest_audioretrieval.api import evaluate, load_dataset
-from pytest_audioretrieval.models import registry
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.plugin.toys import counts
 
 pytestmark = pytest.mark.skipif(find_spec("mteb") is None, reason="needs mteb: make mteb runs this")
@@ -47,7 +47,7 @@ def registered(tiny_clap: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
     known = MODEL_REGISTRY["laion/clap-htsat-fused"]
     monkeypatch.setitem(MODEL_REGISTRY, "tiny/clap", known.model_copy(update={"name": "tiny/clap", "loader": Tiny}))
-    assert "mteb" in registry.backends(), "install the package anew: its entry points are older than this test"
+    assert "mteb" in specs.backends(), "install the package anew: its entry points are older than this test"
     return "mteb:tiny/clap"
 
 

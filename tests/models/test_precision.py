@@ -14,7 +14,7 @@ import torch
 
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.inference import float32_inference
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 def state() -> tuple[str, bool, int, bool]:

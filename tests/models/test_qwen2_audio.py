@@ -16,20 +16,19 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from pytest_audioretrieval.api import load_retriever
+from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import AudioError, ModelError, PinError, SpecError
-from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.bridges import qwen2_audio, qwen2_audio_scorer
 from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import NAMED, Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
+from pytest_audioretrieval.pinning.spec import parse
 from tests.embedding.fake import clip
 from tests.models.registered import backend
+from tests.models.tiny_qwen2_audio import SECONDS, build_tiny_qwen2_audio
 from tests.plugin.test_binding_suite import TRACKS, write_folder
 from tests.plugin.toys import Project, counts
-from tests.tiny_qwen2_audio import SECONDS, build_tiny_qwen2_audio
 
 RATE = 16_000
 HEARD = Protocol(sample_rate=RATE, seconds=SECONDS)
@@ -45,7 +44,10 @@ CHATML = (
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "backends", lambda: {name: backend(name) for name in ("qwen2-audio", "two-stage")})
+    monkeypatch.setattr(
+        "pytest_audioretrieval.pinning.spec.backends",
+        lambda: {name: backend(name) for name in ("qwen2-audio", "two-stage")},
+    )
 
 
 @pytest.fixture(scope="module")

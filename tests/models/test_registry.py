@@ -14,16 +14,18 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pytest_audioretrieval.api import load_retriever
+from pytest_audioretrieval.base.progress import Tracker
+from pytest_audioretrieval.base.registered import MODELS
 from pytest_audioretrieval.embedding.embedder import Embedder, Means
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.models.types import ModelIdentity, is_pair_scorer
-from pytest_audioretrieval.pins import Pin, Pins
-from pytest_audioretrieval.progress import Tracker
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import ModelSpec, parse
+from pytest_audioretrieval.pinning import spec as specs
+from pytest_audioretrieval.pinning.pins import Pin, Pins
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import ModelSpec, parse
 
 
 def identity(spec: ModelSpec) -> ModelIdentity:
@@ -114,7 +116,7 @@ def test_a_model_is_described_without_torch(tiny_clap: Path) -> None:
     script = f"""
 import sys
 from pytest_audioretrieval.models.registry import describe
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.spec import parse
 describe(parse({str(tiny_clap)!r}), offline=True, allow_unpinned=False)
 print([name for name in ("torch", "transformers", "huggingface_hub", "numpy", "scipy") if name in sys.modules])
 """
@@ -164,8 +166,8 @@ def test_weights_that_are_stated_are_known_without_loading(module: ModuleType, m
     module.make, module.named = stating(lambda: "b" * 64), stating(lambda name: name * 16)  # type: ignore[attr-defined]
     monkeypatch.setattr(sys.modules[__name__], "complete", never)
     assert identity(parse("retrievers_of_a_user:make")).weights_sha256 == "b" * 64
-    point = metadata.EntryPoint("good", "retrievers_of_a_user:named", registry.GROUP)
-    monkeypatch.setattr(registry, "backends", lambda: {"good": point})
+    point = metadata.EntryPoint("good", "retrievers_of_a_user:named", MODELS)
+    monkeypatch.setattr(specs, "backends", lambda: {"good": point})
     assert identity(parse("good:2023")).weights_sha256 == "2023" * 16
 
 
@@ -209,8 +211,8 @@ def test_a_backend(module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
         "good": "retrievers_of_a_user:make", "nested": "retrievers_of_a_user:Kind.make",
         "bad": "no_such_module_at_all:make", "failing": "failing_backend:make",
     }  # fmt: skip
-    points = {name: metadata.EntryPoint(name, value, registry.GROUP) for name, value in values.items()}
-    monkeypatch.setattr(registry, "backends", lambda: points)
+    points = {name: metadata.EntryPoint(name, value, MODELS) for name, value in values.items()}
+    monkeypatch.setattr(specs, "backends", lambda: points)
     assert made("good:2023") == made("nested:2023") == complete("2023")
     with pytest.raises(ModelError, match=r"'failing_backend' fails when .*: RuntimeError: libcuda is too old: install"):
         made("failing:2023")

@@ -10,7 +10,7 @@ import pytest
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.registry import deciding_paths, describe
 from pytest_audioretrieval.models.safety import SETTINGS, refuse_unsafe
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.spec import parse
 
 
 def folder(path: Path, **files: object) -> Path:

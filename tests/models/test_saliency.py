@@ -18,7 +18,7 @@ from pytest_audioretrieval.data.reformulate.groups import grouped
 from pytest_audioretrieval.errors import DataError, ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.saliency import Saliency, boundary_saliency
-from pytest_audioretrieval.protocol import NAMED
+from pytest_audioretrieval.pinning.protocol import NAMED
 
 SHORT = NAMED["short-clip"]
 QUERIES = ["Find me a dog barking.", "rain", "Is there any chance you could send a clip of a bell's ring?"]

@@ -14,11 +14,10 @@ import pytest
 
 from pytest_audioretrieval.api import evaluate, load_retriever
 from pytest_audioretrieval.errors import ModelError, SpecError
-from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.bridges.two_stage import TwoStage
 from pytest_audioretrieval.models.registry import describe
-from pytest_audioretrieval.protocol import Protocol
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.pinning.spec import parse
 from tests.models.registered import backend
 
 LOUD, QUIET = np.full(4800, 0.5, dtype=np.float32), np.full(4800, 0.1, dtype=np.float32)
@@ -50,7 +49,9 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     made = ModuleType("captioners")
     vars(made).update(Captioner=Captioner, Stated=Stated)
     monkeypatch.setitem(sys.modules, made.__name__, made)
-    monkeypatch.setattr(registry, "backends", lambda: {name: backend(name) for name in ("st", "two-stage")})
+    monkeypatch.setattr(
+        "pytest_audioretrieval.pinning.spec.backends", lambda: {name: backend(name) for name in ("st", "two-stage")}
+    )
     return made
 
 

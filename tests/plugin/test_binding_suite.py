@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audioretrieval.data.masb.wording import PARAPHRASES, TEMPLATES
-from tests.masb import made
+from pytest_audioretrieval.benchmarks.masb.wording import PARAPHRASES, TEMPLATES
+from tests.benchmarks.masb import made
 from tests.plugin.toys import Project, counts, failed, has_traceback
 
-RULES = "pytest_audioretrieval.models.rule_scorer:RuleScorer"
+RULES = "pytest_audioretrieval.testing.rule_scorer:RuleScorer"
 ARGS = ("--retrieval-suite", "binding", "--model", "told:Told")
 #: Tracks; each is a recording of every property and a pair of mixes.
 TRACKS = 8

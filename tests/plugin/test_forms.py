@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audioretrieval import baselines
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.form_rows import ALL, FormRow
 from pytest_audioretrieval.report.columns import FORM_HEADINGS, HEAVY
+from pytest_audioretrieval.runs import baselines
+from pytest_audioretrieval.runs.form_rows import ALL, FormRow
 from tests.plugin import forms_toys
 from tests.plugin.forms_toys import SPEC, STORED, use, write_forms
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback, write_clips

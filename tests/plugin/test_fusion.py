@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audioretrieval import baselines, evaluate, load_dataset, load_retriever
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval import evaluate, load_dataset, load_retriever
+from pytest_audioretrieval.pinning.protocol import Protocol
+from pytest_audioretrieval.runs import baselines
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts, has_traceback
 
 #: Each mistakes other clips, and is not sure of any.

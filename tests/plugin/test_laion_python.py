@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pytest_audioretrieval.settings import LAION_PYTHON
+from pytest_audioretrieval.models.laion import LAION_PYTHON
 from tests.plugin.toys import Project
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_audioretrieval import settings
-from pytest_audioretrieval.protocol import NAMED
-from pytest_audioretrieval.shipped import shipped
+from pytest_audioretrieval.base.shipped import shipped
+from pytest_audioretrieval.pinning.protocol import NAMED
+from pytest_audioretrieval.plugin import settings
 from tests.plugin.toys import Project, counts, errors, has_traceback
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_audioretrieval.data.reasonaudio.build import build
+from pytest_audioretrieval.benchmarks.reasonaudio.build import build
+from tests.benchmarks.reasonaudio.tones import make_sounds
 from tests.plugin.toys import Project, counts, failed, has_traceback
-from tests.reasonaudio.tones import make_sounds
 
 TASKS = ("negation", "order", "overlap", "duration", "mix")
 ARGS = ("--retrieval-suite", "reasoning", "--model", "told:Told")

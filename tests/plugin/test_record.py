@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audioretrieval import baselines
-from pytest_audioretrieval.session import RetrievalSession
+from pytest_audioretrieval.plugin.session import RetrievalSession
+from pytest_audioretrieval.runs import baselines
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts
 
 STORED = "toys/t2a/toy%3AToy.json"

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_audioretrieval.gate import Finding
-from pytest_audioretrieval.lost import Loser
+from pytest_audioretrieval.gate.judging import Finding
+from pytest_audioretrieval.gate.losing import Loser
 from tests.plugin.toys import Project, counts, has_traceback, write_clips
 
 

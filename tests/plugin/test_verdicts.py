@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_audioretrieval import baselines, runs
+from pytest_audioretrieval.runs import baselines
+from pytest_audioretrieval.runs import run as runs
 from tests.plugin.toys import Project, counts, errors, has_traceback
 
 R1 = "metrics.hit_rate(1), margin=0.03"

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import DataError, SpecError
-from pytest_audioretrieval.seed import SEED
 from pytest_audioretrieval.stats.agreement import cohen_kappa
 
 

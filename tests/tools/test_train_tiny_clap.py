@@ -20,7 +20,7 @@ from transformers import ClapModel, ClapProcessor, logging
 from pytest_audioretrieval.data.sounds import recipe as sounds
 from pytest_audioretrieval.data.sounds.render import mix
 from pytest_audioretrieval.models.clap import Clap
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 from tools import train_tiny_clap as trainer
 
 STAGE = trainer.Stage(0, 16, epochs=2, rate=1e-3, near=4, batch=8)

@@ -14,8 +14,8 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.data.registry import Loading
-    from pytest_audioretrieval.pins import Pin
+    from pytest_audioretrieval.data.loading import Loading
+    from pytest_audioretrieval.pinning.pins import Pin
 
 
 def load_hub(one: HubSet, commit: str | None, loading: Loading) -> Dataset:

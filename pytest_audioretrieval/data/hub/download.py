@@ -12,11 +12,20 @@ from typing import NamedTuple
 
 import msgspec
 
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.data.hub.sets import Subsets, subsets_of
 from pytest_audioretrieval.errors import DataError, PinError
 from pytest_audioretrieval.models.hub import absent, download, snapshots
-from pytest_audioretrieval.pins import ADD, DATASETS, Pin, at_commit, leaves_folder, project_pins, sha256_of, verify
-from pytest_audioretrieval.shipped import OWN
+from pytest_audioretrieval.pinning.pins import (
+    ADD,
+    DATASETS,
+    Pin,
+    at_commit,
+    leaves_folder,
+    project_pins,
+    sha256_of,
+    verify,
+)
 
 _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 

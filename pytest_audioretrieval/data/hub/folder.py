@@ -10,7 +10,7 @@ from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
 from pytest_audioretrieval.data.manifest import read_settings
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.data.registry import Loading
+    from pytest_audioretrieval.data.loading import Loading
     from pytest_audioretrieval.data.types import Dataset
 
 

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from pytest_audioretrieval.models.registry import DECIDING
-from pytest_audioretrieval.pins import PICKLES, sha256_of
+from pytest_audioretrieval.pinning.pins import PICKLES, sha256_of
 
 
 def digest(folder: Path, *told: str) -> str:

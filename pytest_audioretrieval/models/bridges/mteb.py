@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from pytest_audioretrieval.base.importing import imported, remedy
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError, one_line
-from pytest_audioretrieval.imported import imported, remedy
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import absent, snapshots
-from pytest_audioretrieval.pins import PICKLES
-from pytest_audioretrieval.spec import COMMIT
+from pytest_audioretrieval.pinning.pins import PICKLES
+from pytest_audioretrieval.pinning.spec import COMMIT
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Retriever

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from pytest_audioretrieval.base.network import ONCE, no_network
 from pytest_audioretrieval.errors import ModelError, RetrievalError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
-from pytest_audioretrieval.network import ONCE, no_network
-from pytest_audioretrieval.protocol import Protocol
+from pytest_audioretrieval.pinning.protocol import Protocol
 
 #: Whose prompts models that follow instructions get.
 TASK = "AudioCapsT2ARetrieval"

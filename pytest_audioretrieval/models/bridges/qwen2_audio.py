@@ -6,24 +6,22 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.models.bridges.qwen2_audio_prompts import (
+    DESCRIBE,
+    LABELS,
+    LIKELIER,
+    LONGEST_CAPTION,
+    MATCHES,
+    YES_NO,
+)
 from pytest_audioretrieval.models.registry import describe
-from pytest_audioretrieval.shipped import OWN
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.spec import parse
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
     from pytest_audioretrieval.models.types import ModelIdentity
-
-#: The question is MASB's; it prints no other words of its prompts, so the rest is ours.
-MATCHES = "Description: {text}\nDoes this description match the audio? Answer Yes or No."
-LIKELIER = "Two descriptions of a recording:\nA: {first}\nB: {second}\nWhich one is more likely? Answer A or B."
-DESCRIBE = "Describe the audio in one sentence."
-#: How each of two answers may begin; those that the tokenizer knows as one token count.
-YES_NO = (("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no"))
-LABELS = (("A", " A"), ("B", " B"))
-#: A caption is ended after so many tokens, and that is said.
-LONGEST_CAPTION = 256
 
 
 def load(name: str, *, device: str, pins: Path = OWN) -> Qwen2Audio:

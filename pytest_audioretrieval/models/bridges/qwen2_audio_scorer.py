@@ -13,7 +13,7 @@ import torch
 from transformers import GenerationConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
 
 from pytest_audioretrieval.errors import AudioError, ModelError
-from pytest_audioretrieval.models.bridges.qwen2_audio import (
+from pytest_audioretrieval.models.bridges.qwen2_audio_prompts import (
     DESCRIBE,
     LABELS,
     LIKELIER,
@@ -27,7 +27,7 @@ from pytest_audioretrieval.models.inputs import check_windows
 from pytest_audioretrieval.models.pretrained import pretrained
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.pinning.protocol import Protocol
 
 Options = tuple[list[int], list[int]]
 Inputs = dict[str, torch.Tensor]

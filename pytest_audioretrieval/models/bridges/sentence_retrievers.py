@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from pytest_audioretrieval.base.network import no_network
 from pytest_audioretrieval.errors import ModelError, SpecError, one_line
 from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.models.sentence import SentenceEncoder
-from pytest_audioretrieval.network import no_network
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 class SentenceTransformers:

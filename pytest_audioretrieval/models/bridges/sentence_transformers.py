@@ -6,13 +6,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.bridges.files import digest, has
 from pytest_audioretrieval.models.hub import fetch
 from pytest_audioretrieval.models.safety import refuse_unsafe
-from pytest_audioretrieval.pins import Pin, project_pins, sha256_of, verify
-from pytest_audioretrieval.shipped import OWN
-from pytest_audioretrieval.spec import parse
+from pytest_audioretrieval.pinning.pins import Pin, project_pins, sha256_of, verify
+from pytest_audioretrieval.pinning.spec import parse
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Retriever

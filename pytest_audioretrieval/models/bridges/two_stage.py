@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.errors import ModelError, SpecError
 from pytest_audioretrieval.models.registry import describe, load, made, retriever, stated
-from pytest_audioretrieval.shipped import OWN
-from pytest_audioretrieval.spec import ModelSpec, parse
+from pytest_audioretrieval.pinning.spec import ModelSpec, parse
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.models.inference import Vectors
-    from pytest_audioretrieval.protocol import Protocol
+    from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 class TwoStage:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audioretrieval.data.hub import download
-from pytest_audioretrieval.pins import Pin, Pins
-from tests.hub.stub import HubStub, point_client
+from pytest_audioretrieval.pinning.pins import Pin, Pins
+from tests.models.hub.stub import HubStub, point_client
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 

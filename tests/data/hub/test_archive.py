@@ -22,12 +22,12 @@ from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub import archive as reading
 from pytest_audioretrieval.data.hub.dataset import load_hub
 from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, Rows
-from pytest_audioretrieval.data.registry import Loading
+from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError
-from pytest_audioretrieval.pins import Pin, load_pins
+from pytest_audioretrieval.pinning.pins import Pin, load_pins
 from tests.data.hub.made import archive, sound
-from tests.hub.stub import HubStub, point_client
+from tests.models.hub.stub import HubStub, point_client
 
 pytestmark = pytest.mark.usefixtures("pins")
 
@@ -209,7 +209,7 @@ def test_mecat_is_its_00a_test_split_held_to_the_hash_that_is_known(
 
 
 def replace_datasets(datasets: dict[str, Pin]) -> Any:
-    from pytest_audioretrieval.pins import Pins
+    from pytest_audioretrieval.pinning.pins import Pins
 
     return Pins({}, datasets)
 

@@ -10,13 +10,13 @@ import pytest
 from pytest_audioretrieval.data.hub import download
 from pytest_audioretrieval.data.hub.dataset import load_hub
 from pytest_audioretrieval.data.hub.sets import Rows
-from pytest_audioretrieval.data.registry import Loading
+from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError
-from pytest_audioretrieval.pins import Pin, Revision
+from pytest_audioretrieval.pinning.pins import Pin, Revision
 from tests.data.hub.conftest import OTHER, digests
 from tests.data.hub.test_rows import FIRST, SECOND, SET, files
-from tests.hub.stub import ALWAYS, HubStub
+from tests.models.hub.stub import ALWAYS, HubStub
 
 COLD = "download it once with a network connection"
 ADD = "python -m pytest_audioretrieval pins add datasets/owner/rows@"

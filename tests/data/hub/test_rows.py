@@ -17,13 +17,13 @@ from pytest_audioretrieval.data.hub import parquet as reading
 from pytest_audioretrieval.data.hub.dataset import load_hub
 from pytest_audioretrieval.data.hub.download import Part
 from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
-from pytest_audioretrieval.data.registry import Loading
+from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.embedding.ahead import ahead
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
-from pytest_audioretrieval.pins import Pin
+from pytest_audioretrieval.pinning.pins import Pin
 from tests.data.hub.made import cell, pa, parquet, pq, sound
-from tests.hub.stub import HubStub
+from tests.models.hub.stub import HubStub
 
 pytestmark = pytest.mark.usefixtures("pins")
 

@@ -13,11 +13,11 @@ from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, Pairs
 from pytest_audioretrieval.data.queries import task
 from pytest_audioretrieval.data.registry import NAMED, source
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, SpecError
-from pytest_audioretrieval.pins import Pin, load_pins
+from pytest_audioretrieval.pinning.pins import Pin, load_pins
 from tests.data.hub.conftest import COMMIT
 from tests.data.hub.made import cell, pairs, parquet, sound
 from tests.data.hub.test_rows import files
-from tests.hub.stub import HubStub, point_client
+from tests.models.hub.stub import HubStub, point_client
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"

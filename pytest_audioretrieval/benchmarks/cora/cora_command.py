@@ -1,0 +1,101 @@
+"""``python -m pytest_audioretrieval cora``: CORA's analyses from the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audioretrieval.base.files import expanded
+from pytest_audioretrieval.commands.common import add_options, described, subject, work
+from pytest_audioretrieval.errors import SpecError
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.benchmarks.cora.pools import Asked
+    from pytest_audioretrieval.commands.common import Commands
+    from pytest_audioretrieval.data.loading import Loading
+
+SCHEMA = "pytest-audioretrieval/cora/1"
+
+
+def register(commands: Commands) -> None:
+    """Add ``cora`` to the commands of ``python -m pytest_audioretrieval``."""
+    parser = commands.add_parser(
+        "cora",
+        help="how robust models are to reformulated queries, and why (CORA)",
+        description="Ask every caption in five forms for the same clip, and print CORA's tables (docs/cora.md).",
+    )
+    add_options(parser)
+    add = parser.add_argument
+    add("--dataset", action="append", metavar="NAME_OR_FOLDER", help="what to ask about (repeatable; default: sounds)")
+    add(
+        "--queries",
+        type=expanded,
+        metavar="FILE",
+        help="ask with the queries of this .jsonl or .csv in CORA's columns instead of the dataset's own",
+    )
+    add("--pooled", action="store_true", help="rank the clips of all datasets together, not each dataset's own")
+    add(
+        "--canonicalizer",
+        action="append",
+        default=[],
+        metavar="MODULE:CALLABLE",
+        help="rewrites each reformulated query before it is asked: (text) or (text, form) to text (repeatable)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; 0 once all is written.
+
+    Raises:
+        RetrievalError: what cannot be read, measured or written.
+    """
+    from pytest_audioretrieval.benchmarks.cora.analyse import analyse
+    from pytest_audioretrieval.benchmarks.cora.diversity import diversity_table
+    from pytest_audioretrieval.benchmarks.cora.preprocessing import canonicalizer
+    from pytest_audioretrieval.benchmarks.cora.saliency import saliency_tables
+
+    with work(arguments) as at_work:
+        rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
+        embedders, given = at_work.embedders(arguments.models), _asked(arguments, at_work.loading)
+        for line in _heading(given, pooled=arguments.pooled):
+            at_work.say(line)
+        tables = [
+            *analyse(embedders, given, pooled=arguments.pooled, canonicalizers=rewrites),
+            diversity_table(given),
+            *saliency_tables(embedders, given),
+        ]
+        candidates = "pooled" if arguments.pooled else "per-dataset"
+        about = subject(embedders, [_described(one) for one in given])
+        at_work.publish(SCHEMA, tables, {"candidates": candidates, **about})
+    return 0
+
+
+def _asked(arguments: argparse.Namespace, loading: Loading) -> list[Asked]:
+    from pytest_audioretrieval.benchmarks.cora.pools import Asked, asked
+    from pytest_audioretrieval.benchmarks.cora.query_file import load_cora
+    from pytest_audioretrieval.data.registry import source
+
+    # All names first: a wrong one is said before a large dataset is read.
+    sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
+    if arguments.queries is None:
+        return [asked(found.load(loading)) for found in sources]
+    if len(sources) != 1:
+        raise SpecError(f"--queries with {len(sources)} datasets: expected the one dataset whose clips they ask for")
+    queries = load_cora(arguments.queries)
+    return [Asked(found.load(loading), queries) for found in sources]
+
+
+def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:
+    yield "candidates: " + ("the clips of all datasets together" if pooled else "the clips of each dataset by itself")
+    for dataset, queries in ((one.dataset, one.queries) for one in given):
+        counts = [f"{len(dataset.clips)} clips", f"{len(queries.items)} source queries in {len(queries.forms)} forms"]
+        notes = [f"{count} {what}" for what, count in {**dataset.notes, **queries.notes}.items()]
+        yield f"{dataset.name}: {', '.join([*counts, *notes])}"
+
+
+def _described(one: Asked) -> dict[str, Any]:
+    notes = {**one.dataset.notes, **one.queries.notes}
+    return described(one.dataset, items=len(one.queries.items), forms=one.queries.forms, notes=notes)

@@ -1,0 +1,80 @@
+"""Which pair of each choice a model takes, and which it would take without hearing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.metrics.binding import correct
+from pytest_audioretrieval.runs.two_options import option_scores
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.data.types import Choice, Dataset
+    from pytest_audioretrieval.embedding.embedder import Embedder
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Labels: TypeAlias = npt.NDArray[np.str_]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+#: In place of a slice, where a row is about all of them.
+ALL = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """One model's answers to N choices, all columns [N].
+
+    Attributes:
+        model: its name.
+        slice, cluster: as in ``data.types.Choice``.
+        correct: 1 where the right pair scores higher, 0 where the wrong one does, 0.5 where neither.
+    """
+
+    model: str
+    slice: Labels
+    cluster: Labels
+    correct: Floats
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    def where(self, kept: Mask) -> Answers:
+        """The answers of a mask [N]."""
+        return replace(self, slice=self.slice[kept], cluster=self.cluster[kept], correct=self.correct[kept])
+
+
+def is_mirror(slice_name: str) -> bool:
+    """Whether a slice is one of mirror pairs (Experiment 4), not of swaps alone (Experiments 1 and 2)."""
+    return slice_name.startswith("mirror-")
+
+
+def slices(names: Labels) -> Iterator[tuple[str, Mask]]:
+    """Each slice of a column in the order in which they first occur, then ``ALL``, with the mask [N] of its rows."""
+    for name in dict.fromkeys(names.tolist()):
+        yield name, names == name
+    yield ALL, np.ones(len(names), dtype=np.bool_)
+
+
+def answered(embedder: Embedder, dataset: Dataset) -> Answers:
+    """What a model answers to all choices of a dataset, in their order (MASB, 2.3).
+
+    Raises:
+        RetrievalError: a clip or text that cannot be scored.
+    """
+    if not dataset.choices:
+        return labelled(embedder.spec.id, (), np.empty(0))
+    return labelled(embedder.spec.id, dataset.choices, correct(*option_scores(embedder, dataset)))
+
+
+def labelled(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
+    """``correct`` [N] with the slices and clusters of its choices."""
+    return Answers(
+        model,
+        np.array([choice.slice for choice in choices], dtype=np.str_),
+        np.array([choice.cluster for choice in choices], dtype=np.str_),
+        correct,
+    )

@@ -1,0 +1,76 @@
+"""Mirror pairs, of which whoever reads the texts alone gets exactly one right (MASB, Experiment 4)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audioretrieval.benchmarks.masb.analyses.answers import Answers, Mask, slices
+from pytest_audioretrieval.benchmarks.masb.analyses.chance import CHANCE, NOTE, Family
+from pytest_audioretrieval.data.types import Choice
+from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, table
+
+_COUNTS = tuple(Column(name, "d") for name in ("pairs", "both right", "one right", "none right", "with a tie"))
+_NOTE = "whoever reads the texts alone has one of each pair right; a pair with a tie is in none of the three"
+
+
+def mirror_tables(answers: Sequence[Answers], choices: Sequence[Choice], family: Family) -> list[Table]:
+    """Table 1 over the mirror pairs ``choices`` [N], one ``Answers`` a model; and how many of each pair are right."""
+    return [
+        table("Experiment 4: mirror pairs (MASB, Table 1)", _mirrors, answers, choices, family),
+        table("Experiment 4: both comparisons of each mirror pair", _pairs, answers, choices),
+    ]
+
+
+def mirrored(choices: Sequence[Choice]) -> npt.NDArray[np.int64]:
+    """Which two choices are each other's mirror: positions, int64 [N / 2, 2].
+
+    They share slice, cluster and both texts, and what is right of one is wrong of the other. Where a cluster has
+    several of the same texts, the first of either kind belong together, then the second.
+
+    Raises:
+        DataError: a choice without its mirror.
+    """
+    kinds: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
+    for position, choice in enumerate(choices):
+        kinds[choice.slice, choice.cluster, choice.right.text, choice.wrong.text].append(position)
+    pairs: list[tuple[int, int]] = []
+    for (name, cluster, right, wrong), ours in kinds.items():
+        theirs = kinds.get((name, cluster, wrong, right), [])
+        if right == wrong or len(ours) != len(theirs):
+            lone = choices[ours[0]]
+            raise DataError(
+                f"{len(ours)} choices of cluster {cluster!r} hold {right!r} right and {wrong!r} wrong, {len(theirs)} "
+                f"the reverse: expected as many of both, look at choice {lone.id!r}"
+            )
+        pairs += [pair for pair in zip(ours, theirs, strict=True) if pair[0] < pair[1]]
+    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+
+
+def _mirrors(answers: Sequence[Answers], choices: Sequence[Choice], family: Family) -> Body:
+    _check(choices)
+    return Body((Column("model"), Column("slice"), *CHANCE), family.rows(answers), NOTE + "Experiments 1 and 4")
+
+
+def _pairs(answers: Sequence[Answers], choices: Sequence[Choice]) -> Body:
+    _check(choices)
+    pairs = mirrored(choices)
+    rows = [(one.model, name, *_counts(one, pairs, kept)) for one in answers for name, kept in slices(one.slice)]
+    return Body((Column("model"), Column("slice"), *_COUNTS), rows, _NOTE)
+
+
+def _counts(answers: Answers, pairs: npt.NDArray[np.int64], kept: Mask) -> tuple[Cell, ...]:
+    """The cells of ``_COUNTS``; a pair lies in one slice, so that its first choice tells whether it is kept."""
+    correct = answers.correct[pairs[kept[pairs[:, 0]]]]
+    tied = (correct == 0.5).any(axis=1)
+    right = correct[~tied].sum(axis=1)
+    return len(correct), *(int((right == count).sum()) for count in (2, 1, 0)), int(tied.sum())
+
+
+def _check(choices: Sequence[Choice]) -> None:
+    if not choices:
+        raise DataError("the dataset has no mirror pairs")

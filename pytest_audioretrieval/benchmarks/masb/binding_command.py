@@ -1,0 +1,68 @@
+"""``python -m pytest_audioretrieval binding``: MASB's Experiments 1 to 4 from the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.base.shipped import shipped
+from pytest_audioretrieval.commands.common import add_options, described, identified, subject, work
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.commands.common import Commands
+    from pytest_audioretrieval.data.types import Dataset
+
+SCHEMA = "pytest-audioretrieval/binding/1"
+
+
+def register(commands: Commands) -> None:
+    """Add ``binding`` to the commands of ``python -m pytest_audioretrieval``."""
+    parser = commands.add_parser(
+        "binding",
+        help="whether models hear which property belongs to which sound, or read it off the texts (MASB)",
+        description="Let models choose between captions of the same words, and print MASB's Experiments 1 to 4.",
+    )
+    add_options(parser)
+    add = parser.add_argument
+    add("--dataset", default="binding", metavar="NAME_OR_FOLDER", help="what to choose from (default: binding)")
+    add("--prior", metavar="SPEC", help="pair scorer whose choices without sound models are held against")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; 0 once all is written.
+
+    Raises:
+        RetrievalError: what cannot be read, measured or written.
+    """
+    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import alone, analyse, unheard
+    from pytest_audioretrieval.data.registry import source
+
+    with work(arguments) as at_work:
+        found = source(arguments.dataset, Path())
+        named = [*arguments.models, *([] if arguments.prior is None else [arguments.prior])]
+        embedders = at_work.embedders(named)
+        models = alone(embedders[: len(arguments.models)])
+        prior = None if arguments.prior is None else unheard(embedders[-1])
+        dataset = found.load(at_work.loading)
+        for line in _heading(dataset):
+            at_work.say(line)
+        tables = analyse(models, dataset, prior)
+        counts = {"choices": len(dataset.choices), "rewordings": len(dataset.rewordings), "notes": dict(dataset.notes)}
+        about = subject(models, [described(dataset, **counts)])
+        at_work.publish(SCHEMA, tables, {"prior": prior and identified(prior), **about})
+    return 0
+
+
+def _heading(dataset: Dataset) -> Iterator[str]:
+    slices = Counter(choice.slice for choice in dataset.choices)
+    parts = f" ({', '.join(f'{count} {name}' for name, count in slices.items())})" if slices else ""
+    counts = [f"{len(dataset.clips)} clips", f"{len(dataset.choices)} choices{parts}"]
+    counts += [f"{len(dataset.rewordings)} rewordings", *(f"{count} {what}" for what, count in dataset.notes.items())]
+    yield f"{dataset.name}: {', '.join(counts)}"
+    published = shipped("baselines") / "published" / "masb.json"
+    if published.is_file():
+        yield f"published figures: {published}; they hold for MASB's own recordings, its overall figures in rows 'all'"

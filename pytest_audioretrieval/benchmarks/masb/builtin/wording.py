@@ -1,0 +1,72 @@
+"""Captions of a scene, their attribute swaps and paraphrases (after MASB, 2.1 and Exp. 3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pytest_audioretrieval.benchmarks.masb.builtin.recipe import Property, Scene, Telling, Wording
+from pytest_audioretrieval.data.sounds.recipe import draw
+from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
+
+
+class Form(NamedTuple):
+    """A sentence form and other words for the same."""
+
+    text: str
+    synonym: str
+
+
+#: Forms without a verb, so that they take names in singular and plural. The first of two names ``{more}`` first.
+FORMS: dict[tuple[Property, Wording], tuple[Form, Form]] = {
+    ("order", "strict"): (
+        Form("{more} before {less}", "{more} earlier than {less}"),
+        Form("{less} after {more}", "{less} later than {more}"),
+    ),
+    ("order", "natural"): (
+        Form("first {more}, then {less}", "at the start {more}, afterwards {less}"),
+        Form("{less}, preceded by {more}", "{less}, following {more}"),
+    ),
+    ("loudness", "strict"): (
+        Form("{more} louder than {less}", "{more} stronger in level than {less}"),
+        Form("{less} quieter than {more}", "{less} weaker in level than {more}"),
+    ),
+    ("loudness", "natural"): (
+        Form("{more} at a high volume and {less} at a low volume", "{more} heard loudly and {less} heard quietly"),
+        Form("{less} at a low volume and {more} at a high volume", "{less} heard quietly and {more} heard loudly"),
+    ),
+    ("duration", "strict"): (
+        Form("{more} longer than {less}", "{more} lasting more time than {less}"),
+        Form("{less} shorter than {more}", "{less} lasting less time than {more}"),
+    ),
+    ("duration", "natural"): (
+        Form("{more} for a long time and {less} only briefly", "{more} for a good while and {less} just for a moment"),
+        Form("{less} only briefly and {more} for a long time", "{less} just for a moment and {more} for a good while"),
+    ),
+}
+
+
+class Texts(NamedTuple):
+    """A caption that holds, its attribute swap (the same words), and its paraphrase (the same meaning)."""
+
+    caption: str
+    swap: str
+    paraphrase: str
+
+
+def texts(scene: Scene, telling: Telling) -> Texts:
+    """The texts about a scene; the mirrored scene has caption and swap exchanged.
+
+    The paraphrase calls each recording by the phrase that comes next in ``RECORDINGS``.
+    """
+    form = FORMS[scene.axis, telling.wording][0 if telling.more_first else 1]
+    more, less = _name(scene, scene.more), _name(scene, scene.less)
+    return Texts(
+        caption=form.text.format(more=more, less=less),
+        swap=form.text.format(more=less, less=more),
+        paraphrase=form.synonym.format(more=_name(scene, scene.more, 1), less=_name(scene, scene.less, 1)),
+    )
+
+
+def _name(scene: Scene, recording: str, further: int = 0) -> str:
+    phrases = RECORDINGS[recording]
+    return phrases[(draw(f"binding/{scene.couple}/{recording}", len(phrases)) + further) % len(phrases)]

@@ -1,0 +1,27 @@
+"""Names that this paper registers: the dataset ``binding`` and the layout ``masb`` of a user's folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_audioretrieval.data.loading import Loading
+    from pytest_audioretrieval.data.types import Dataset
+
+
+def binding(loading: Loading) -> Dataset:
+    """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
+    from pytest_audioretrieval.benchmarks.masb.builtin.dataset import load_binding
+    from pytest_audioretrieval.pinning.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/binding")
+    return load_binding(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering binding"))
+
+
+def masb(folder: Path, loading: Loading) -> Dataset:
+    """Load a folder that holds the release."""
+    from pytest_audioretrieval.benchmarks.masb.folder import load_masb
+
+    return load_masb(folder)

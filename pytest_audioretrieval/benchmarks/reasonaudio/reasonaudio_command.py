@@ -1,0 +1,140 @@
+"""``python -m pytest_audioretrieval reasonaudio``: build the benchmark, look at it, score models."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audioretrieval.base.files import expanded
+from pytest_audioretrieval.base.seed import SEED
+from pytest_audioretrieval.commands.common import add_options, described, subject, work
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.commands.common import Commands
+
+SCHEMA = "pytest-audioretrieval/reasonaudio/1"
+
+#: Exit code after Ctrl-C, as shells have it.
+_INTERRUPTED = 130
+
+
+def register(commands: Commands) -> None:
+    """Add ``reasonaudio`` to the commands of ``python -m pytest_audioretrieval``."""
+    parser = commands.add_parser("reasonaudio", help="whether models reason about what they hear (ReasonAudio)")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    _register_build(actions)
+    _register_show(actions)
+    _register_score(actions)
+
+
+def _register_build(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "build",
+        help="composite clips, queries and relevance from a folder of sounds",
+        description="Build the benchmark; the same command goes on with one that was stopped and mends damaged clips.",
+    )
+    add = parser.add_argument
+    add("sounds", type=expanded, metavar="SOUNDS", help="folder with a file for each sound, named after what is heard")
+    add("out", type=expanded, metavar="OUT", help="folder to build into")
+    add("--clips", type=int, default=10_000, metavar="N", help="composite clips (default: %(default)s)")
+    add("--queries", type=int, default=1000, metavar="N", help="queries of all five tasks (default: %(default)s)")
+    add("--choices-per-task", type=int, default=120, metavar="N", help="two-option items a task (default: %(default)s)")
+    add("--seed", type=int, default=SEED, metavar="N", help="of every draw (default: %(default)s)")
+    add("--seconds", type=int, default=10, metavar="N", help="length of each clip (default: %(default)s)")
+    add("--workers", type=int, metavar="N", help="processes (default: one for each core)")
+    parser.set_defaults(run=run_build)
+
+
+def run_build(arguments: argparse.Namespace) -> int:
+    """Build and print what was built; 0 once all is written.
+
+    Raises:
+        RetrievalError: what cannot be read, made or written.
+    """
+    from pytest_audioretrieval.benchmarks.reasonaudio.build import build
+
+    try:
+        built = build(
+            arguments.sounds,
+            arguments.out,
+            clips=arguments.clips,
+            queries=arguments.queries,
+            choices_per_task=arguments.choices_per_task,
+            seed=arguments.seed,
+            seconds=arguments.seconds,
+            workers=arguments.workers,
+        )
+    except KeyboardInterrupt:
+        print("stopped: the same command goes on from here", file=sys.stderr)
+        return _INTERRUPTED
+    print(f"{arguments.out}: {len(built.composites)} clips, corpus sha256 {built.sha256}")
+    asked = f"--retrieval-suite reasoning --retrieval-dataset {shlex.quote(str(arguments.out))}"
+    print(f"next: pytest --model MODEL {asked} --retrieval-record new, and to gate the same without --retrieval-record")
+    return 0
+
+
+def _register_show(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "show",
+        help="a query beside timelines of clips, relevant or not and why",
+        description="Print a query and when each sound is heard in clips that meet it, and in some that do not.",
+    )
+    add = parser.add_argument
+    add(
+        "out",
+        type=expanded,
+        metavar="OUT",
+        help="folder of a corpus with its queries, or 'reasoning', the built-in one",
+    )
+    add("--query", required=True, metavar="ID", help="of a query or of a two-option item")
+    add("--clip", metavar="ID", help="show this clip alone (its name, or its number)")
+    parser.set_defaults(run=run_show)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print; 0.
+
+    Raises:
+        DataError: no such query or clip, or a folder that cannot be read.
+    """
+    from rich.console import Console
+
+    from pytest_audioretrieval.benchmarks.reasonaudio.timeline import show
+
+    show(arguments.out, arguments.query, Console(highlight=False, soft_wrap=True), arguments.clip)
+    return 0
+
+
+def _register_score(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "score",
+        help="the paper's table for models",
+        description="Print ReasonAudio's Table 2, and the accuracy between two clips, for models.",
+    )
+    add_options(parser)
+    parser.add_argument(
+        "--dataset", default="reasoning", metavar="NAME_OR_FOLDER", help="what to ask (default: %(default)s)"
+    )
+    parser.set_defaults(run=run_score)
+
+
+def run_score(arguments: argparse.Namespace) -> int:
+    """Measure and print; 0 once all is written.
+
+    Raises:
+        RetrievalError: what cannot be read, measured or written.
+    """
+    from pytest_audioretrieval.benchmarks.reasonaudio.scores import score_tables
+    from pytest_audioretrieval.data.registry import source
+
+    with work(arguments) as at_work:
+        found = source(arguments.dataset, Path())
+        embedders = at_work.embedders(arguments.models)
+        dataset = found.load(at_work.loading)
+        tables = score_tables(embedders, dataset)
+        counts = {"queries": len(dataset.queries), "choices": len(dataset.choices)}
+        at_work.publish(SCHEMA, tables, subject(embedders, [described(dataset, **counts)]))
+    return 0

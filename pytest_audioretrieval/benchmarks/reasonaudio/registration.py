@@ -1,0 +1,29 @@
+"""Names that this paper registers: the dataset ``reasoning`` and the layout ``reasonaudio`` of a user's folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_audioretrieval.data.loading import Loading
+    from pytest_audioretrieval.data.types import Dataset
+
+
+def reasoning(loading: Loading) -> Dataset:
+    """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
+    from pytest_audioretrieval.benchmarks.reasonaudio.builtin import load_reasoning
+    from pytest_audioretrieval.pinning.pins import load_pins
+
+    pinned = load_pins().dataset_fingerprint("builtin/reasoning")
+    return load_reasoning(
+        pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering reasoning")
+    )
+
+
+def reasonaudio(folder: Path, loading: Loading) -> Dataset:
+    """Load a folder that holds a corpus, built here or released."""
+    from pytest_audioretrieval.benchmarks.reasonaudio.folder import load_reasonaudio
+
+    return load_reasonaudio(folder, progress=lambda clips: loading.track(clips, "reading clips"))

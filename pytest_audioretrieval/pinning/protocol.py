@@ -1,0 +1,150 @@
+"""All that decides how sound and text become vectors.
+
+"Pinned protocol", here and elsewhere, is "CLAP audio-text retrieval, pinned protocol" (b4ph/clap-retrieval-benchmark on
+the Hugging Face hub); this is its section "Fixtures and protocol".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args, get_type_hints
+
+from pytest_audioretrieval.base.seed import SEED
+from pytest_audioretrieval.errors import SpecError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way of turning clips and captions into unit vectors.
+
+    Attributes:
+        name: how users call it; not part of the fingerprint.
+        sample_rate: Hz the model is fed with.
+        channels: ``"mean"``: channels are averaged before resampling.
+        resampler: ``"soxr_hq"``; output length is ``round(n * sample_rate / rate)``.
+        window: ``"first"`` keeps the first ``seconds``; ``"tiles"`` covers the clip with windows of
+            ``seconds`` one after another and averages their vectors, weighted by length; ``"crops"`` hands over the
+            clip, of which a model hears fixed crops where its processor draws them; ``"processor"`` leaves it to the
+            processor.
+        seconds: length of a window.
+        dtype: of the model's weights and arithmetic; log-mels before and unit vectors after are float32 in any case.
+        audio_batch: clips per forward pass.
+        text_batch: captions per forward pass.
+        is_longer: ``"true_length"`` (so False inside a window) or ``"processor"``, whose draw is random
+            (fault 1: transformers #50097).
+        max_text_tokens: captions are cut here, and the cuts counted.
+        quantize_int16: round samples through int16 as the laion_clap package does (fault 31).
+        seed: for python, numpy, torch and CUDA.
+    """
+
+    name: str = "short-clip"
+    sample_rate: int = 48_000
+    channels: Literal["mean"] = "mean"
+    resampler: Literal["soxr_hq"] = "soxr_hq"
+    window: Literal["first", "tiles", "crops", "processor"] = "first"
+    seconds: float = 10.0
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    audio_batch: int = 1
+    text_batch: int = 64
+    is_longer: Literal["true_length", "processor"] = "true_length"
+    max_text_tokens: int = 512
+    quantize_int16: bool = False
+    seed: int = SEED
+
+    @property
+    def window_samples(self) -> int:
+        """Samples in one window at ``sample_rate``."""
+        return round(self.seconds * self.sample_rate)
+
+    def settings(self) -> dict[str, Any]:
+        """Every field but the name."""
+        values = asdict(self)
+        del values["name"]
+        return values
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the processor draws, so that one clip has several vectors (faults 1 and 4)."""
+        return "processor" in (self.window, self.is_longer)
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 (hex) over the settings."""
+        return hashlib.sha256(json.dumps(self.settings(), sort_keys=True).encode()).hexdigest()
+
+
+NAMED: dict[str, Protocol] = {
+    "short-clip": Protocol(),
+    "processor-native": Protocol(name="processor-native", window="processor", is_longer="processor", audio_batch=8),
+    "full-clip": Protocol(name="full-clip", window="tiles"),
+    "fixed-crops": Protocol(name="fixed-crops", window="crops"),
+}
+
+
+def named(name: str, custom: dict[str, Protocol] | None = None) -> Protocol:
+    """Look a protocol up by name; an unknown one is an error that shows the nearest names."""
+    known = {**NAMED, **(custom or {})}
+    if name in known:
+        return known[name]
+    raise SpecError(f"unknown protocol {name!r}: {did_you_mean(name, known)}known are {', '.join(sorted(known))}")
+
+
+def parse_custom(lines: list[str]) -> dict[str, Protocol]:
+    """Read ini lines ``name: base=short-clip seconds=7 quantize_int16=true`` into protocols."""
+    found: dict[str, Protocol] = {}
+    for line in lines:
+        name, separator, rest = line.partition(":")
+        if not separator or not name.strip():
+            raise SpecError(f"protocol line {line!r}: expected 'name: field=value ...'")
+        if name.strip() in {*NAMED, *found}:
+            raise SpecError(f"protocol {name.strip()!r} exists already: give yours another name")
+        found[name.strip()] = _parse_one(name.strip(), rest)
+    return found
+
+
+def _parse_one(name: str, rest: str) -> Protocol:
+    words = [_pair(name, word) for word in rest.split()]
+    pairs = dict(words)
+    if len(pairs) != len(words):
+        raise SpecError(f"protocol {name!r}: a field stands twice in {rest.strip()!r}: write each once")
+    base = named(pairs.pop("base", "short-clip"))
+    hints = get_type_hints(Protocol)
+    allowed = {f.name for f in fields(Protocol)} - {"name"}
+    changes: dict[str, Any] = {}
+    for key, text in pairs.items():
+        if key not in allowed:
+            raise SpecError(f"protocol {name!r}: unknown field {key!r}: fields are {', '.join(sorted(allowed))}")
+        changes[key] = _convert(name, key, text, hints[key])
+    made = replace(base, name=name, **changes)
+    if not made.window_samples:
+        raise SpecError(f"protocol {name!r}: a window of {made.seconds} s at {made.sample_rate} Hz holds no sample")
+    return made
+
+
+def _pair(name: str, word: str) -> tuple[str, str]:
+    key, separator, value = word.partition("=")
+    if not separator:
+        raise SpecError(f"protocol {name!r}: found {word!r}, expected field=value")
+    return key, value
+
+
+def _convert(name: str, key: str, text: str, hint: Any) -> Any:
+    options = get_args(hint)
+    if hint is bool:
+        options = ("true", "false")
+    if options:
+        if text not in options:
+            raise SpecError(f"protocol {name!r}: {key}={text!r} is not one of {', '.join(options)}")
+        return text == "true" if hint is bool else text
+    try:
+        value = hint(text)
+    except ValueError:
+        raise SpecError(f"protocol {name!r}: {key}={text!r} is no {hint.__name__}") from None
+    if key == "seed" and not 0 <= value < 2**32:
+        raise SpecError(f"protocol {name!r}: seed={text!r} must be between 0 and {2**32 - 1}")
+    if key != "seed" and not 0 < value < math.inf:
+        raise SpecError(f"protocol {name!r}: {key}={text!r} must be above 0 and finite")
+    return value

@@ -1,1 +1,0 @@
-"""ReasonAudio from the command line: build it, look at it, hold models against it."""
