@@ -16,7 +16,7 @@ Score = Callable[[str, str], float]
 
 
 class Fake:
-    """What an ``Embedder`` is to the tables; a pair scorer where it is told what it prefers unheard."""
+    """What an ``SingleModel`` is to the tables; a pair scorer where it is told what it prefers unheard."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from pytest_audioretrieval.benchmarks.reasonaudio.constraints import Absent, Bef
 from pytest_audioretrieval.benchmarks.reasonaudio.folder import load_reasonaudio, write_queries
 from pytest_audioretrieval.benchmarks.reasonaudio.queries import ReasonQuery, make_queries
 from pytest_audioretrieval.data.loading import Loading
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Broken, Pair
 from pytest_audioretrieval.errors import DataError
@@ -99,7 +99,7 @@ def test_what_is_read(folder: Path) -> None:
     ]
     assert made.choices[0].right == Pair("dog, then rain", A.id)
     assert made.choices[0].wrong == Pair("dog, then rain", B.id)
-    asked = task(made, "t2a")
+    asked = text_queries(made)
     assert (asked.clusters, asked.slices) == (asked.ids, ("order", "negation"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, Pairs
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import NAMED, source
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, SpecError
 from pytest_audioretrieval.pinning.pins import Pin, load_pins
@@ -86,7 +86,7 @@ def test_a_named_set_asks_in_both_directions(macs: HubStub) -> None:
         ("t1-0", "tone 1, wording 0", "a1"),
         ("t2-0", "tone 2, wording 0", "a2"),
     ]
-    assert task(dataset, "t2a").relevant == task(dataset, "a2t").relevant == tuple((n,) for n in range(393))
+    assert text_queries(dataset).relevant == clip_queries(dataset).relevant == tuple((n,) for n in range(393))
     assert not dataset.notes
 
 
@@ -104,7 +104,7 @@ def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytes
     monkeypatch.setitem(SETS, "mteb/MACS_a2t", small("queries"))
     dataset = load_dataset("mteb/MACS_a2t")
     assert [clip.id for clip in dataset.clips] == ["a1", "a2", "a3", "a4"]
-    assert task(dataset, "a2t").relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
+    assert clip_queries(dataset).relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
 
 
 def test_a_corpus_that_has_no_split_test_but_one_of_its_own(macs: HubStub) -> None:
