@@ -88,7 +88,7 @@ class RetrievalSession:
         self.config = config
         self.settings = settings.resolve(config)
         self.protocol = protocol.named(self.settings["protocol"], protocol.parse_custom(self.settings.protocol_lines))
-        self.track = Tracker(config)
+        self.track = Tracker(config.pluginmanager.getplugin("capturemanager"), silent=hasattr(config, "workerinput"))
         self.findings: list[Finding] = []
         #: Baselines written by this run, and whether they replaced one.
         self.recorded: dict[Path, bool] = {}
