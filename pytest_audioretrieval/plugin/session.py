@@ -77,10 +77,11 @@ class RetrievalSession:
         """Settings that models and datasets are loaded with."""
         from pytest_audioretrieval.embedding.resources import Resources
 
+        capture, is_worker = self.config.pluginmanager.getplugin("capturemanager"), hasattr(self.config, "workerinput")
         return Resources(
             self.protocol,
             self.places.cache,
-            Tracker(self.config),
+            Tracker(capture, silent=is_worker),
             self.settings["device"],
             offline=self.settings["offline"],
             allow_unpinned=self.settings["allow-unpinned"],
