@@ -1,4 +1,4 @@
-"""From a dataset to what is asked, what is ranked, and what is right, in one direction."""
+"""Queries, candidates and relevance of a dataset in one direction."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pytest_audioretrieval.data.types import Caption, Dataset
 from pytest_audioretrieval.errors import DataError
 
 #: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
-#: reformulations, and ranks clips (CORA, 3.3); ``choice`` asks which of two pairs of text and clip holds (ReasonAudio,
-#: 5.1; MASB, Exp. 1 and 4); ``texts`` how far a caption moves when its meaning, or its wording, changes (MASB, Exp. 3).
+#: reformulations, and ranks clips (CORA, 3.3); ``choice`` asks which of two options, each a text and a clip, holds
+#: (ReasonAudio, 5.1; MASB, Exp. 1 and 4); ``texts`` compares how far a caption moves when its meaning changes and when
+#: its wording does (MASB, Exp. 3).
 Direction = Literal["t2a", "a2t", "forms", "choice", "texts"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-#: Where nobody says which.
+#: Default directions.
 USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 
@@ -34,11 +35,10 @@ class Task:
 
     Attributes:
         ids: of the queries, [Q].
-        shown: what a person reads as the query: its text, or the clip's id, [Q].
-        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
-            clips together, the first clip of all that hang together; of stated queries that describe no clip, the
-            query itself.
-        candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
+        shown: the query for a person to read: its text, or the clip's id, [Q].
+        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts connect
+            clips, the first of the connected clips; for stated queries that describe no clip, the query itself.
+        candidates: ids of the ranked items, in document order, [C]; ``candidates_shown`` for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
         slices: the part of the benchmark that each query belongs to, [Q]; None where it has no parts.
     """
@@ -53,7 +53,7 @@ class Task:
 
 
 def texts(dataset: Dataset) -> tuple[Text, ...]:
-    """The texts of a dataset in document order, merged where the dataset says so."""
+    """Return the texts of a dataset in document order, merged where the dataset says so."""
     if dataset.queries:
         return tuple(Text(q.id, q.text, q.clips, q.slice) for q in dataset.queries)
     if not dataset.merge_identical_captions:
@@ -65,7 +65,7 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
 
 
 def task(dataset: Dataset, direction: Direction) -> Task:
-    """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``.
+    """Return the queries, candidates, relevance and clusters of ``dataset`` in ``direction``.
 
     Raises:
         DataError: the dataset asks nothing in this direction.
@@ -104,7 +104,7 @@ def check_asks(dataset: Dataset, direction: Direction) -> None:
     """Refuse a direction in which the dataset asks nothing.
 
     Raises:
-        DataError: says in which it does.
+        DataError: the dataset has nothing to ask in it; names the directions that it has.
     """
     captions = dataset.captions
     asked = {
@@ -117,13 +117,17 @@ def check_asks(dataset: Dataset, direction: Direction) -> None:
     if not asked[direction]:
         there = ", ".join(name for name, items in asked.items() if items)
         raise DataError(
-            f"dataset {dataset.name!r} asks nothing in direction {direction}: it is for direction {there}; "
-            "choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)"
+            f"dataset {dataset.name!r} asks nothing in direction {direction}",
+            expected=f"direction {there}",
+            remedy="choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)",
         )
 
 
 def clusters(dataset: Dataset) -> dict[str, str]:
-    """Clip id -> label of its resampling unit: the first clip, in document order, of those that shared texts tie."""
+    """Map each clip id to its resampling unit.
+
+    The unit is the first clip, in document order, of those that shared texts connect.
+    """
     clips, asked = [clip.id for clip in dataset.clips], texts(dataset)
     order = {clip: position for position, clip in enumerate(clips)}
     parent = {clip: clip for clip in clips}

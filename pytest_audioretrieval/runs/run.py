@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pytest_audioretrieval.data.types import Broken
+    from pytest_audioretrieval.data.types import Violation
     from pytest_audioretrieval.runs.form_rows import FormRow
 
 SCHEMA = "pytest-audioretrieval/run/1"
@@ -172,7 +172,7 @@ class Shown(NamedTuple):
     query: Sequence[str]
     first: Sequence[str]
     right: Sequence[str] = ()
-    broken: Sequence[Sequence[Broken]] = ()
+    broken: Sequence[Sequence[Violation]] = ()
 
 
 class Subject(msgspec.Struct, frozen=True):
