@@ -24,11 +24,10 @@ class Task:
 
     Attributes:
         ids: of the queries, [Q].
-        shown: what a person reads as the query: its text, or the clip's id, [Q].
-        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
-            clips together, the first clip of all that hang together; of stated queries that describe no clip, the
-            query itself.
-        candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
+        shown: the query for a person to read: its text, or the clip's id, [Q].
+        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts connect
+            clips, the first of the connected clips; for stated queries that describe no clip, the query itself.
+        candidates: ids of the ranked items, in document order, [C]; ``candidates_shown`` for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
         slices: the part of the benchmark that each query belongs to, [Q]; None where it has no parts.
     """
@@ -43,7 +42,7 @@ class Task:
 
 
 def texts(dataset: Dataset) -> tuple[Text, ...]:
-    """The texts of a dataset in document order, merged where the dataset says so."""
+    """Return the texts of a dataset in document order, merged where the dataset says so."""
     if dataset.queries:
         return tuple(Text(q.id, q.text, q.clips, q.slice) for q in dataset.queries)
     if not dataset.merge_identical_captions:
@@ -90,7 +89,10 @@ def clip_queries(dataset: Dataset) -> Task:
 
 
 def clusters(dataset: Dataset) -> dict[str, str]:
-    """Clip id -> label of its resampling unit: the first clip, in document order, of those that shared texts tie."""
+    """Map each clip id to its resampling unit.
+
+    The unit is the first clip, in document order, of those that shared texts connect.
+    """
     clips, asked = [clip.id for clip in dataset.clips], texts(dataset)
     order = {clip: position for position, clip in enumerate(clips)}
     parent = {clip: clip for clip in clips}

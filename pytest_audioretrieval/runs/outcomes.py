@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pytest_audioretrieval.data.types import Broken
+    from pytest_audioretrieval.data.types import Violation
 
 #: Digits after the point that a stored margin keeps: float32 vectors carry no more.
 MARGIN_DIGITS = 7
@@ -86,7 +86,7 @@ class Shown(NamedTuple):
     query: Sequence[str]
     first: Sequence[str]
     right: Sequence[str] = ()
-    broken: Sequence[Sequence[Broken]] = ()
+    broken: Sequence[Sequence[Violation]] = ()
 
 
 def rounded(values: npt.NDArray[np.float64]) -> list[float]:

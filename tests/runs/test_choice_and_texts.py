@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.types import Broken, Choice, Clip, Dataset, Pair, Query, Rewording
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Query, Rewording, Violation
 from pytest_audioretrieval.errors import BaselineError, DataError, SpecError
 from pytest_audioretrieval.gate.chance import judge_chance
 from pytest_audioretrieval.gate.findings import Endpoint, Level
@@ -61,7 +61,7 @@ VECTORS = {"dog": [0.8, 0.6, 0, 0], "cat": [0.6, 0.8, 0, 0], "both": [0.6, 0.6, 
 
 
 def choose(ident: str, right: tuple[str, str], wrong: tuple[str, str], part: str = "order", group: str = "g") -> Choice:
-    return Choice(ident, Pair(*right), Pair(*wrong), group, part)
+    return Choice(ident, Option(*right), Option(*wrong), group, part)
 
 
 CHOICES = (
@@ -92,7 +92,7 @@ def test_choices_by_hand() -> None:
 
 def test_a_choice_with_another_clip_is_another_pool() -> None:
     one = measure(Fake(VECTORS), dataset(*CHOICES), "choice").run
-    moved = replace(CHOICES[0], wrong=Pair("dog", "c3"))
+    moved = replace(CHOICES[0], wrong=Option("dog", "c3"))
     other = measure(Fake(VECTORS), dataset(moved, *CHOICES[1:]), "choice").run
     assert one.dataset.candidates != other.dataset.candidates
 
@@ -146,8 +146,8 @@ def test_a_stored_run_that_cannot_be(change, says) -> None:
     assert says in str(error.value)
 
 
-def broken(query: str, clip: str) -> list[Broken]:
-    return [] if clip == "c1" else [Broken("negation", f"{query} hears a siren in {clip}")]
+def broken(query: str, clip: str) -> list[Violation]:
+    return [] if clip == "c1" else [Violation("negation", f"{query} hears a siren in {clip}")]
 
 
 QUERIES = (Query("q0", "dog", ("c1", "c2"), "negation"), Query("q1", "cat", ("c1",), "order"))
@@ -167,7 +167,7 @@ def test_stated_relevance_by_hand() -> None:
     assert run.metrics["negation:ndcg@10"] == pytest.approx((1 / np.log2(3) + 0.5) / (1 + 1 / np.log2(3)), abs=1e-9)
     assert list(subject.shown.first) == ["c0", "c1"]
     assert list(subject.shown.right) == ["c1", "c1"]
-    assert subject.shown.broken[0] == [Broken("negation", "q0 hears a siren in c0")]
+    assert subject.shown.broken[0] == [Violation("negation", "q0 hears a siren in c0")]
 
 
 @pytest.mark.parametrize("direction", ["a2t", "choice", "texts", "forms"])
