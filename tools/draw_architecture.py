@@ -3,9 +3,9 @@
     python tools/draw_architecture.py
 
 Left, the rooms by height: each stands above all that it imports from. An arrow is left out where a chain of others
-leads. Right, all imports between rooms, counted in pairs of files. The names of the rooms and their order are those of the
-contract `rooms` in pyproject.toml; all else comes from the imports, those inside functions and for typing included. The
-same source gives the same picture to the byte, and a test holds the committed one to it.
+leads. Right, all imports between rooms, counted in pairs of files. The names of the rooms and their order are those of
+the contract `rooms` in pyproject.toml; all else comes from the imports, those inside functions and for typing included.
+The same source gives the same picture to the byte, and a test holds the committed one to it.
 """
 
 from __future__ import annotations
