@@ -29,8 +29,12 @@ class RetrievalError(Exception):
         self.found, self.expected, self.remedy = found, expected, remedy
 
     def __str__(self) -> str:
-        expected = f", expected {self.expected}" if self.expected else ""
-        return f"{self.found}{expected}" + (f": {self.remedy}" if self.remedy else "")
+        return self.problem + (f": {self.remedy}" if self.remedy else "")
+
+    @property
+    def problem(self) -> str:
+        """The line without its remedy."""
+        return f"{self.found}, expected {self.expected}" if self.expected else self.found
 
     def about(self, what: str) -> Self:
         """Return the same error with ``what`` it is about in front."""

@@ -98,7 +98,7 @@ class Targets:
         return found
 
     def _refuse_namesake(self, kind: str, name: str, where: object) -> None:
-        """Ids, stored runs and loaded things go by name, so that in one run a name must stand for one thing."""
+        """Raise ``SpecError`` where a name stands for two things: ids, stored runs and loaded things go by name."""
         other = self._named.setdefault((kind, name), where)
         if other != where:
             found = f"two {kind}s are called {name!r} ({other} and {where})"
