@@ -71,6 +71,10 @@ class Protocol:
         del values["name"]
         return values
 
+    def stated(self) -> dict[str, Any]:
+        """Return the name, every setting and the fingerprint, as runs and reports hold them."""
+        return {"name": self.name, **self.settings(), "fingerprint": self.fingerprint}
+
     @property
     def drawn(self) -> bool:
         """True if the processor draws at random, so that one clip has several vectors (faults 1 and 4)."""
