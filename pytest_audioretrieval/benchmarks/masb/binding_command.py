@@ -38,15 +38,15 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RetrievalError: what cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import alone, analyse, unheard
+    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import analyse, models_to_judge, prior_model
     from pytest_audioretrieval.data.registry import source
 
     with work(arguments) as at_work:
         found = source(arguments.dataset, Path())
         named = [*arguments.models, *([] if arguments.prior is None else [arguments.prior])]
         embedders = at_work.embedders(named)
-        models = alone(embedders[: len(arguments.models)])
-        prior = None if arguments.prior is None else unheard(embedders[-1])
+        models = models_to_judge(embedders[: len(arguments.models)])
+        prior = None if arguments.prior is None else prior_model(embedders[-1])
         dataset = found.load(at_work.loading)
         for line in _heading(dataset):
             at_work.say(line)

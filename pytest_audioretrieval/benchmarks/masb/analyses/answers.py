@@ -59,18 +59,18 @@ def slices(names: Labels) -> Iterator[tuple[str, Mask]]:
     yield ALL, np.ones(len(names), dtype=np.bool_)
 
 
-def answered(embedder: Embedder, dataset: Dataset) -> Answers:
+def answer_choices(embedder: Embedder, dataset: Dataset) -> Answers:
     """What a model answers to all choices of a dataset, in their order (MASB, 2.3).
 
     Raises:
         RetrievalError: a clip or text that cannot be scored.
     """
     if not dataset.choices:
-        return labelled(embedder.spec.id, (), np.empty(0))
-    return labelled(embedder.spec.id, dataset.choices, correct(*option_scores(embedder, dataset)))
+        return label_answers(embedder.spec.id, (), np.empty(0))
+    return label_answers(embedder.spec.id, dataset.choices, correct(*option_scores(embedder, dataset)))
 
 
-def labelled(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
+def label_answers(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
     """``correct`` [N] with the slices and clusters of its choices."""
     return Answers(
         model,
