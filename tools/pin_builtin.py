@@ -15,8 +15,8 @@ from typing import Any
 
 from pytest_audioretrieval.benchmarks.masb.builtin import recipe as binding
 from pytest_audioretrieval.benchmarks.masb.builtin.dataset import load_binding
-from pytest_audioretrieval.benchmarks.reasonaudio import corpus
-from pytest_audioretrieval.benchmarks.reasonaudio.builtin import load_reasoning
+from pytest_audioretrieval.benchmarks.reasonaudio.builtin.dataset import load_reasoning
+from pytest_audioretrieval.benchmarks.reasonaudio.corpus import layout
 from pytest_audioretrieval.data.sounds import recipe as sounds
 from pytest_audioretrieval.data.sounds.dataset import load_sounds, load_sounds_single
 from pytest_audioretrieval.errors import PinError
@@ -32,7 +32,7 @@ def main() -> None:
         pins["models"][f"builtin/{name}"] = {"revision": None, "files": deciding_files(BUILTIN / name)}
     for name, revision, load in (
         ("binding", binding.REVISION, load_binding),
-        ("reasoning", corpus.REVISION, load_reasoning),
+        ("reasoning", layout.REVISION, load_reasoning),
         ("sounds", sounds.REVISION, load_sounds),
         ("sounds-single", sounds.REVISION, load_sounds_single),
     ):

@@ -72,7 +72,8 @@ def test_no_item_left_is_an_error_that_counts() -> None:
         collect("s", [item("a", indirect=""), item("b", indirect="", command="")])
     assert str(caught.value) == (
         "s: no item to ask among 2 (items that lack a form: command 1, indirect 2), "
-        "expected all of command, question, indirect, key_phrase, statement for one item at least: write the missing queries"
+        "expected all of command, question, indirect, key_phrase, statement for one item at least: "
+        "write the missing queries"
     )
     with pytest.raises(DataError, match="no item to ask among 0"):
         collect("s", [])

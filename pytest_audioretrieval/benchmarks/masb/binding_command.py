@@ -38,15 +38,15 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RetrievalError: what cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import alone, analyse, unheard
+    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import analyse, models_to_judge, prior_model
     from pytest_audioretrieval.data.registry import source
 
     with command_context(arguments) as context:
         found = source(arguments.dataset, Path())
         named = [*arguments.models, *([] if arguments.prior is None else [arguments.prior])]
         answerers = context.answerers(named)
-        models = alone(answerers[: len(arguments.models)])
-        prior = None if arguments.prior is None else unheard(answerers[-1])
+        models = models_to_judge(answerers[: len(arguments.models)])
+        prior = None if arguments.prior is None else prior_model(answerers[-1])
         dataset = context.resources.load(found)
         for line in _heading(dataset):
             context.say(line)

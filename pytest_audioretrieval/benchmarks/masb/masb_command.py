@@ -47,8 +47,8 @@ def run_cut(arguments: argparse.Namespace) -> int:
         RetrievalError: what cannot be read or written.
     """
     from pytest_audioretrieval.base.progress import Tracker
-    from pytest_audioretrieval.benchmarks.masb.annotations import load_annotations
-    from pytest_audioretrieval.benchmarks.masb.excerpts import cut
+    from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
+    from pytest_audioretrieval.benchmarks.masb.release.excerpts import cut
 
     annotations = load_annotations(arguments.annotations)
     done = cut(annotations, arguments.tracks, arguments.out, Tracker())
@@ -70,9 +70,9 @@ def run_check(arguments: argparse.Namespace) -> int:
     Raises:
         RetrievalError: what cannot be read.
     """
-    from pytest_audioretrieval.benchmarks.masb.annotations import load_annotations
-    from pytest_audioretrieval.benchmarks.masb.captions import compare, load_captions
-    from pytest_audioretrieval.benchmarks.masb.wording import same_words
+    from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
+    from pytest_audioretrieval.benchmarks.masb.release.captions import compare, load_captions
+    from pytest_audioretrieval.benchmarks.masb.release.wording import same_words
 
     annotations = load_annotations(arguments.annotations)
     rows = load_captions(arguments.captions, annotations)

@@ -54,7 +54,7 @@ def run_build(arguments: argparse.Namespace) -> int:
     Raises:
         RetrievalError: what cannot be read, made or written.
     """
-    from pytest_audioretrieval.benchmarks.reasonaudio.build import build
+    from pytest_audioretrieval.benchmarks.reasonaudio.release.build import build
 
     try:
         built = build(
@@ -102,7 +102,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     """
     from rich.console import Console
 
-    from pytest_audioretrieval.benchmarks.reasonaudio.timeline import show
+    from pytest_audioretrieval.benchmarks.reasonaudio.analyses.timeline import show
 
     show(arguments.out, arguments.query, Console(highlight=False, soft_wrap=True), arguments.clip)
     return 0
@@ -127,7 +127,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     Raises:
         RetrievalError: what cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.reasonaudio.scores import score_tables
+    from pytest_audioretrieval.benchmarks.reasonaudio.analyses.scores import score_tables
     from pytest_audioretrieval.data.registry import source
 
     with command_context(arguments) as context:

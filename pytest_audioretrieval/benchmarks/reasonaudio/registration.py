@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def reasoning(loading: Loading) -> Dataset:
     """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
-    from pytest_audioretrieval.benchmarks.reasonaudio.builtin import load_reasoning
+    from pytest_audioretrieval.benchmarks.reasonaudio.builtin.dataset import load_reasoning
     from pytest_audioretrieval.pinning.pins import load_pins
 
     pinned = load_pins().dataset_fingerprint("builtin/reasoning")
@@ -24,6 +24,6 @@ def reasoning(loading: Loading) -> Dataset:
 
 def reasonaudio(folder: Path, loading: Loading) -> Dataset:
     """Load a folder that holds a corpus, built here or released."""
-    from pytest_audioretrieval.benchmarks.reasonaudio.folder import load_reasonaudio
+    from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import load_reasonaudio
 
     return load_reasonaudio(folder, progress=lambda clips: loading.track(clips, "reading clips"))

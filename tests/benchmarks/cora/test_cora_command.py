@@ -14,7 +14,7 @@ import pytest
 
 from pytest_audioretrieval.__main__ import main
 from pytest_audioretrieval.api import evaluate, load_dataset
-from pytest_audioretrieval.benchmarks.cora.saliency import TITLES
+from pytest_audioretrieval.benchmarks.cora.analyses.saliency import TITLES
 from tests.plugin.toys import MODEL, write_clips
 
 CANON = """

@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from pytest_audioretrieval.__main__ import main
-from tests.benchmarks.masb.made import (
+from tests.benchmarks.masb.release_files import (
     ANNOTATIONS,
     CAPTIONS,
     REAL_ANNOTATIONS,

@@ -84,7 +84,8 @@ def test_a_text_that_is_no_utf8_is_one_line(hub: HubStub) -> None:
     pq.write_table(pa.table({**ROWS_2, "text": texts}), content)
     hub.files = files() | {SECOND: content.getvalue()}
     assert error(hub) == (
-        f"{SECOND} cannot be read as a parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
+        f"{SECOND} cannot be read as a parquet file "
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
         "remove it from the hub's cache"
     )
 

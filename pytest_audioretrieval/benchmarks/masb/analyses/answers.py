@@ -59,18 +59,18 @@ def slices(names: Labels) -> Iterator[tuple[str, Mask]]:
     yield ALL, np.ones(len(names), dtype=np.bool_)
 
 
-def answered(model: SingleModel, dataset: Dataset) -> Answers:
+def answer_choices(model: SingleModel, dataset: Dataset) -> Answers:
     """What a model answers to all choices of a dataset, in their order (MASB, 2.3).
 
     Raises:
         RetrievalError: a clip or text that cannot be scored.
     """
     if not dataset.choices:
-        return labelled(model.spec.id, (), np.empty(0))
-    return labelled(model.spec.id, dataset.choices, correct(*option_scores(model, dataset)))
+        return label_answers(model.spec.id, (), np.empty(0))
+    return label_answers(model.spec.id, dataset.choices, correct(*option_scores(model, dataset)))
 
 
-def labelled(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
+def label_answers(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
     """``correct`` [N] with the slices and clusters of its choices."""
     return Answers(
         model,

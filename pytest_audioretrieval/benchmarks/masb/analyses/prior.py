@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.benchmarks.masb.analyses.answers import Answers, Floats, Mask, is_mirror, labelled, slices
+from pytest_audioretrieval.benchmarks.masb.analyses.answers import (
+    Answers,
+    Floats,
+    Mask,
+    is_mirror,
+    label_answers,
+    slices,
+)
 from pytest_audioretrieval.benchmarks.masb.analyses.chance import CHANCE, NOTE, Family
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.binding import by_prior, correct, text_prior
@@ -47,19 +54,19 @@ class Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class WithPrior:
     """A model that hears beside the prior it is held against, on the same choices."""
 
     answers: Answers
     prior: Prior
 
 
-def has_prior(choice: Choice) -> bool:
+def in_experiment_2(choice: Choice) -> bool:
     """Whether a choice is one of Experiment 2's: between two texts, and no mirror pair, whose prior is chance."""
     return not is_mirror(choice.slice) and choice.right.text != choice.wrong.text
 
 
-def preferred(model: SingleModel, choices: Sequence[Choice]) -> Prior:
+def text_only_answers(model: SingleModel, choices: Sequence[Choice]) -> Prior:
     """Ask a pair scorer for both orders of the two texts of each choice, at least one.
 
     Raises:
@@ -67,10 +74,10 @@ def preferred(model: SingleModel, choices: Sequence[Choice]) -> Prior:
     """
     first, second = model.text_preference([(choice.right.text, choice.wrong.text) for choice in choices])
     right = text_prior(first, 1 - second).right
-    return Prior(labelled(model.spec.id, choices, correct(right, 1 - right)), first, 1 - second)
+    return Prior(label_answers(model.spec.id, choices, correct(right, 1 - right)), first, 1 - second)
 
 
-def prior_tables(judged: Sequence[Judged], *, notes: Sequence[str] = ()) -> list[Table]:
+def prior_tables(judged: Sequence[WithPrior], *, notes: Sequence[str] = ()) -> list[Table]:
     """The priors by themselves, and each model with its own (Figure 3); ``notes`` say what is left out, or all is."""
     return [
         table("Experiment 2: text-only prior (MASB, Experiment 2)", _priors, judged, notes),
@@ -78,7 +85,7 @@ def prior_tables(judged: Sequence[Judged], *, notes: Sequence[str] = ()) -> list
     ]
 
 
-def _priors(judged: Sequence[Judged], notes: Sequence[str]) -> Body:
+def _priors(judged: Sequence[WithPrior], notes: Sequence[str]) -> Body:
     _check(judged, notes)
     # One that several models are held against is one row.
     priors = list({one.prior.answers.model: one.prior for one in judged}.values())
@@ -94,7 +101,7 @@ def _bias(prior: Prior, kept: Mask) -> float:
     return text_prior(prior.right_first[kept], prior.wrong_first[kept]).position_bias
 
 
-def _agreements(judged: Sequence[Judged], notes: Sequence[str]) -> Body:
+def _agreements(judged: Sequence[WithPrior], notes: Sequence[str]) -> Body:
     _check(judged, notes)
     reasons: list[str] = []
     rows = [_agreement(one, name, kept, reasons) for one in judged for name, kept in slices(one.answers.slice)]
@@ -102,7 +109,7 @@ def _agreements(judged: Sequence[Judged], notes: Sequence[str]) -> Body:
     return Body(_AGREEMENT, rows, joined("kappa is of choices, its interval resamples clusters", reason, *notes))
 
 
-def _agreement(one: Judged, name: str, kept: Mask, reasons: list[str]) -> tuple[Cell, ...]:
+def _agreement(one: WithPrior, name: str, kept: Mask, reasons: list[str]) -> tuple[Cell, ...]:
     heard, read = one.answers.where(kept), one.prior.answers.where(kept)
     split = by_prior(heard.correct, read.correct)
     return (
@@ -134,6 +141,6 @@ def _kappa(heard: Answers, read: Answers, name: str, reasons: list[str]) -> tupl
     return found.kappa, found.low, found.high
 
 
-def _check(judged: Sequence[Judged], notes: Sequence[str]) -> None:
+def _check(judged: Sequence[WithPrior], notes: Sequence[str]) -> None:
     if not judged:
         raise DataError(joined(*notes))

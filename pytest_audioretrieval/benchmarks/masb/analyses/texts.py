@@ -46,7 +46,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Reworded:
+class RewordingVectors:
     """One model's unit vectors of captions, their swaps and paraphrases, [N, D] each."""
 
     model: str
@@ -55,21 +55,23 @@ class Reworded:
     paraphrase: Vectors
 
 
-def reworded(model: SingleModel, rewordings: Sequence[Rewording]) -> Reworded:
+def reworded(model: SingleModel, rewordings: Sequence[Rewording]) -> RewordingVectors:
     """Embed the captions of a dataset, at least one, by a model that has vectors.
 
     Raises:
         RetrievalError: a text that cannot be embedded.
     """
-    return Reworded(model.spec.id, *vectors(model, rewordings))
+    return RewordingVectors(model.spec.id, *vectors(model, rewordings))
 
 
-def text_table(models: Sequence[Reworded], rewordings: Sequence[Rewording], *, notes: Sequence[str] = ()) -> Table:
-    """Figure 4, one ``Reworded`` a model with vectors; ``notes`` say which have none."""
+def text_table(
+    models: Sequence[RewordingVectors], rewordings: Sequence[Rewording], *, notes: Sequence[str] = ()
+) -> Table:
+    """Figure 4, one ``RewordingVectors`` a model with vectors; ``notes`` say which have none."""
     return table("Experiment 3: text distances (MASB, Figure 4)", _texts, models, rewordings, notes)
 
 
-def _texts(models: Sequence[Reworded], rewordings: Sequence[Rewording], notes: Sequence[str]) -> Body:
+def _texts(models: Sequence[RewordingVectors], rewordings: Sequence[Rewording], notes: Sequence[str]) -> Body:
     if not rewordings:
         raise DataError("the dataset has no captions with an attribute swap and a paraphrase")
     if not models:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
+from pytest_audioretrieval.benchmarks.masb.caption_set import Style
 from pytest_audioretrieval.data.sounds.recipe import sets_of, shuffled
 
 REVISION = "2026-12-1"
 Property = Literal["order", "loudness", "duration"]
 PROPERTIES: tuple[Property, ...] = get_args(Property)
-Wording = Literal["strict", "natural"]
 
 #: Mirror pairs of each property, and clips without a mirror.
 PAIRS, LONE = 60, 40
@@ -61,51 +61,51 @@ class Scene:
 
     Attributes:
         axis: the property at stake, as MASB's annotations call it.
-        heard: the recordings in the order they sound.
+        recordings: the two, in the order they sound.
         more: the one that comes first, is louder or lasts longer.
     """
 
     axis: Property
-    heard: tuple[str, str]
+    recordings: tuple[str, str]
     more: str
 
     @property
     def less(self) -> str:
         """The one that comes last, is quieter or lasts shorter."""
-        return self.heard[1] if self.more == self.heard[0] else self.heard[0]
+        return self.recordings[1] if self.more == self.recordings[0] else self.recordings[0]
 
     @property
     def couple(self) -> str:
         """The same for a scene and its mirror, and for no other."""
-        return "+".join(sorted(self.heard))
+        return "+".join(sorted(self.recordings))
 
     def mirrored(self) -> Scene:
         """The same recordings, the property exchanged."""
-        return Scene(self.axis, self.heard[::-1] if self.axis == "order" else self.heard, self.less)
+        return Scene(self.axis, self.recordings[::-1] if self.axis == "order" else self.recordings, self.less)
 
 
-class Telling(NamedTuple):
+class Phrasing(NamedTuple):
     """How a caption is worded, and whether it names ``Scene.more`` first."""
 
-    wording: Wording
+    style: Style
     more_first: bool
 
 
-def mirror_pairs(axis: Property) -> list[tuple[Scene, Telling]]:
+def mirror_pairs(axis: Property) -> list[tuple[Scene, Phrasing]]:
     """One scene of each mirror pair, and how both captions of the pair are worded."""
     key = f"binding/mirror/{axis}"
     scenes = _scenes(axis, _couples()[axis][:PAIRS], key)
     draws = zip(_halves(PAIRS, f"{key}/wording"), _halves(PAIRS, f"{key}/telling"), strict=True)
-    tellings = [Telling("strict" if strict else "natural", more_first) for strict, more_first in draws]
-    return list(zip(scenes, tellings, strict=True))
+    phrasings = [Phrasing("strict" if strict else "natural", more_first) for strict, more_first in draws]
+    return list(zip(scenes, phrasings, strict=True))
 
 
-def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Telling, Telling]]]:
+def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Phrasing, Phrasing]]]:
     """Scenes without a mirror, each told in both wordings; the second names the recordings in the other order."""
     key = f"binding/lone/{axis}"
     scenes = _scenes(axis, _couples()[axis][PAIRS:], key)
     first = _halves(LONE, f"{key}/telling")
-    return [(s, (Telling("strict", m), Telling("natural", not m))) for s, m in zip(scenes, first, strict=True)]
+    return [(s, (Phrasing("strict", m), Phrasing("natural", not m))) for s, m in zip(scenes, first, strict=True)]
 
 
 def _couples() -> dict[Property, list[tuple[str, ...]]]:

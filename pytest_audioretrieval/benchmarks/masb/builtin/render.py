@@ -39,7 +39,7 @@ def render(scene: Scene) -> npt.NDArray[np.int16]:
 
     total = np.zeros(LENGTH, dtype=np.int32)
     start = 0
-    for name in scene.heard:
+    for name in scene.recordings:
         more = name == scene.more
         level = (LEVEL * 2 if more else LEVEL // 2) if scene.axis == "loudness" else LEVEL
         samples = _cut(name, SHORT if scene.axis == "duration" and not more else LONG)

@@ -1,0 +1,1 @@
+"""Reader of the released MASB files, and the cutting of its excerpts."""
