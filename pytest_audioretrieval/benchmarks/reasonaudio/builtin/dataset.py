@@ -18,8 +18,8 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.queries import ReasonQ
 from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import choices_of, explain_by, queries_of
 from pytest_audioretrieval.benchmarks.reasonaudio.release.reader import Release
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.rendered import Progress, load_rendered
 from pytest_audioretrieval.data.sounds.render import FOLDER, recording
+from pytest_audioretrieval.data.sounds.rendered import Progress, load_rendered
 from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Explain, Query
 
 if TYPE_CHECKING:
