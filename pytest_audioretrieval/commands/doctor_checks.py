@@ -22,6 +22,7 @@ from pytest_audioretrieval.models.laion import LAION_PYTHON
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.pinning.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.pinning.spec import backends
+from pytest_audioretrieval.plugin.stored_runs import MissingBaselineError
 from pytest_audioretrieval.plugin.throughput_needs import GET_BENCHMARK
 from pytest_audioretrieval.runs.baselines import protocols
 
@@ -168,6 +169,8 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
         return Row("baseline", name, "written by this run")
     try:
         run, path = session.stored.baseline(target)
+    except MissingBaselineError as error:
+        return Row("baseline", name, error.problem, error.command)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
     now = session.protocol.stated()

@@ -67,7 +67,7 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
         code = _collected([*arguments[said_first:], "--collect-only"], plugin)
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
-        raise SpecError(f"pytest does not start with these arguments: {_error(lines)}", remedy="correct them")
+        raise SpecError(f"pytest does not start with these arguments: {_error(lines)}")
     if plugin.error is not None:
         raise plugin.error
     if not plugin.rows:

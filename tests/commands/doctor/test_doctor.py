@@ -229,7 +229,11 @@ def test_an_option_that_pytest_does_not_know_is_named(project: Project) -> None:
 
 def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) -> None:
     project.pytester.makepyfile(
-        test_toys="import pytest\nraise pytest.Collector.CollectError('it needs x: pip install x')"
+        test_toys="""
+        from pytest_audioretrieval.errors import SpecError
+        from pytest_audioretrieval.plugin.collection import CollectionRefused
+        raise CollectionRefused(SpecError("it needs x", remedy="pip install x"))
+        """
     )
     told = doctor(project)
     assert told.rows["tests", "test_toys.py"] == ("missing", "it needs x")
