@@ -245,8 +245,7 @@ def at_commit(pin: Pin | None, commit: str, name: str, command: str, *, allow_un
     known = [one for one in pin.commits() if one] if pin else []
     stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
-        f"{name}@{commit}: {stated}",
-        remedy=f"pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: {command}",
+        f"{name}@{commit}: {stated}", expected="a pinned commit or --retrieval-allow-unpinned", remedy=command
     )
 
 

@@ -110,7 +110,7 @@ def test_a_name_that_the_client_refuses() -> None:
 def test_a_connection_that_breaks(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     stub.broken["model.safetensors"] = ALWAYS
-    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT}: could not be downloaded: ")
+    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT}: it could not be downloaded: ")
     # Half a download is no model: refused offline, completed online.
     assert "--retrieval-offline or HF_HUB_OFFLINE forbids the network" in error_of("owner/tiny", offline=True)
     stub.broken.clear()
@@ -156,8 +156,16 @@ def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> N
             True,
             "else/where is not pinned: name a commit and pass --retrieval-allow-unpinned, or run ",
         ),
-        (f"else/where@{COMMIT}", False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
-        (f"owner/tiny@{OTHER}", False, f"PINS.json pins {COMMIT}: pass --retrieval-allow-unpinned"),
+        (
+            f"else/where@{COMMIT}",
+            False,
+            "PINS.json does not pin it, expected a pinned commit or --retrieval-allow-unpinned",
+        ),
+        (
+            f"owner/tiny@{OTHER}",
+            False,
+            f"PINS.json pins {COMMIT}, expected a pinned commit or --retrieval-allow-unpinned",
+        ),
     ],
 )
 def test_an_unpinned_model_is_refused_before_anything_is_asked(

@@ -1,4 +1,4 @@
-"""``doctor`` on a user's project, in a process of its own; with a hub see ``tests/hub``."""
+"""``doctor`` on a user's project, in a process of its own; with a hub see ``tests/models/hub``."""
 
 from __future__ import annotations
 

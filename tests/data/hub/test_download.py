@@ -146,7 +146,7 @@ def test_a_file_that_the_pin_does_not_name(hub: HubStub, pins: dict[str, Pin]) -
     [
         (None, None, True, f"dataset owner/rows is not pinned: {ADD}<40 hex digits>"),
         (Pin(None, note="begins 4d18"), None, True, f"dataset owner/rows is not pinned (begins 4d18): {ADD}<40 hex"),
-        (Pin("a" * 40), OTHER, False, f", or pin it: {ADD}{OTHER}"),
+        (Pin("a" * 40), OTHER, False, f"--retrieval-allow-unpinned: {ADD}{OTHER}"),
         (Pin(None), OTHER, False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
         (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}: pass --retrieval-allow-unpinned"),
     ],
@@ -177,7 +177,7 @@ def test_a_commit_that_the_hub_does_not_have() -> None:
 
 @pytest.mark.parametrize("status", [401, 403, 429, 503])
 def test_a_refusal_says_what_to_do(status: int, hub: HubStub) -> None:
-    """As for models, see ``tests/hub``."""
+    """As for models, see ``tests/models/hub``."""
     hub.refuse(status)
     assert f"dataset owner/rows@{hub.commit}: " in error()
     assert f"({status}): " in error()
@@ -195,4 +195,4 @@ def test_the_command_that_pins_names_files_that_are_not_those_of_a_test_split(pi
     layout = CaptionRows("audio", "file", ("text",), "data/test/*.parquet")
     with pytest.raises(PinError) as caught:
         load_hub(replace(SET, layout=layout), OTHER, Loading(None, lambda items, what: items))
-    assert str(caught.value).endswith(f", or pin it: {ADD}{OTHER} --files 'data/test/*.parquet'")
+    assert str(caught.value).endswith(f"--retrieval-allow-unpinned: {ADD}{OTHER} --files 'data/test/*.parquet'")
