@@ -1,4 +1,4 @@
-"""MASB's Experiments 1 to 4 of several models on one dataset."""
+"""Experiments 1 to 4 of MASB for several models on one dataset."""
 
 from __future__ import annotations
 
@@ -28,38 +28,44 @@ if TYPE_CHECKING:
 
 
 def models_to_judge(embedders: Sequence[Embedder | Fused]) -> list[Embedder]:
-    """The models to judge.
+    """Return ``embedders`` once each has a name of its own and none fuses rankings.
 
     Raises:
-        SpecError: two of one name, or a fusion, whose scores hold for whole rankings alone.
+        SpecError: two have the same name, or one is a fusion, whose scores exist for whole rankings only.
     """
     refuse_namesakes("model", [embedder.spec.id for embedder in embedders])
     fused = next((embedder.spec.id for embedder in embedders if embedder.spec.parts), None)
     if fused is not None:
-        raise SpecError(f"{fused} fuses rankings, and a choice between two is none: name its parts instead")
+        raise SpecError(
+            f"{fused} fuses rankings, which a choice between two options has not", remedy="name its parts instead"
+        )
     return cast("list[Embedder]", embedders)
 
 
 def prior_model(embedder: Embedder | Fused) -> Embedder:
-    """The model of ``--prior``.
+    """Return the model of ``--prior`` once it is known to be a pair scorer.
 
     Raises:
-        SpecError: it is no pair scorer.
+        SpecError: the model is no pair scorer.
     """
     if not embedder.scores_pairs:
-        raise SpecError(f"--prior {embedder.spec.id}: expected a pair scorer, which can choose between texts unheard")
+        raise SpecError(
+            f"--prior {embedder.spec.id} cannot choose between texts without audio",
+            expected="a pair scorer",
+            remedy="name another model",
+        )
     return cast("Embedder", embedder)
 
 
 def analyse(models: Sequence[Embedder], dataset: Dataset, prior: Embedder | None = None) -> list[Table]:
-    """Measure, then tabulate: those tables that do not apply say why.
+    """Measure all models and tabulate the experiments; a table that does not apply says why.
 
     Args:
         models: as ``alone`` returns them.
-        prior: what all of them are held against in Experiment 2; by default each pair scorer against itself unheard.
+        prior: text prior of all models in Experiment 2; by default each pair scorer, without audio, is its own.
 
     Raises:
-        RetrievalError: what cannot be measured.
+        RetrievalError: a model cannot be measured.
     """
     answers = [answer_choices(model, dataset) for model in models]
     family = Family(answers)
@@ -84,7 +90,7 @@ def _prior_tables(
     priors = {one.spec.id: text_only_answers(one, choices) for one in of.values()}
     judged = [WithPrior(one.where(kept), priors[of[one.model].spec.id]) for one in answers if one.model in of]
     without = [model.spec.id for model in models if model.spec.id not in of]
-    note = f"no text prior to hold {', '.join(without)} against: pass --prior MODEL, a pair scorer"
+    note = f"no text prior for {', '.join(without)}: pass --prior MODEL, a pair scorer"
     return prior_tables(judged, notes=[note] if without else [])
 
 
