@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval masb``: what a user does once to have MASB."""
+"""The command ``python -m pytest_audioretrieval masb``: preparation of MASB's released data."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def register(commands: Commands) -> None:
 
 
 def run_cut(arguments: argparse.Namespace) -> int:
-    """Cut and say what became of every recording.
+    """Cut the excerpts and print what became of every recording; return 1 where some are missing.
 
     Raises:
-        RetrievalError: what cannot be read or written.
+        RetrievalError: a file cannot be read or written.
     """
     from pytest_audioretrieval.base.progress import Tracker
     from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
@@ -65,10 +65,10 @@ def run_cut(arguments: argparse.Namespace) -> int:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Compare every caption with what its annotation makes.
+    """Compare every caption with the one that its annotation makes; return 1 where some differ.
 
     Raises:
-        RetrievalError: what cannot be read.
+        RetrievalError: a file cannot be read.
     """
     from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
     from pytest_audioretrieval.benchmarks.masb.release.captions import compare, load_captions

@@ -1,4 +1,4 @@
-"""Names that this paper registers: the dataset ``binding`` and the layout ``masb`` of a user's folder."""
+"""Names that MASB registers: the dataset ``binding`` and the folder layout ``masb``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MASB's Experiments 1 to 4 of several models on one dataset."""
+"""Experiments 1 to 4 of MASB for several models on one dataset."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def prior_model(answerer: Answerer) -> SingleModel:
 
 
 def analyse(models: Sequence[SingleModel], dataset: Dataset, prior: SingleModel | None = None) -> list[Table]:
-    """Measure, then tabulate: those tables that do not apply say why.
+    """Measure all models and tabulate the experiments; a table that does not apply says why.
 
     Args:
         models: as ``alone`` returns them.
-        prior: what all of them are held against in Experiment 2; by default each pair scorer against itself unheard.
+        prior: text prior of all models in Experiment 2; by default each pair scorer, without audio, is its own.
 
     Raises:
-        RetrievalError: what cannot be measured.
+        RetrievalError: a model cannot be measured.
     """
     answers = [answer_choices(model, dataset) for model in models]
     family = Family(answers)
@@ -87,7 +87,7 @@ def _prior_tables(
     priors = {one.spec.id: text_only_answers(one, choices) for one in of.values()}
     judged = [WithPrior(one.where(kept), priors[of[one.model].spec.id]) for one in answers if one.model in of]
     without = [model.spec.id for model in models if model.spec.id not in of]
-    note = f"no text prior to hold {', '.join(without)} against: pass --prior MODEL, a pair scorer"
+    note = f"no text prior for {', '.join(without)}: pass --prior MODEL, a pair scorer"
     return prior_tables(judged, notes=[note] if without else [])
 
 

@@ -24,7 +24,7 @@ from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewo
 
 
 class ScenePlan(NamedTuple):
-    """A scene, the slice it belongs to, and how it is told."""
+    """A scene with its slice and the phrasings of its captions."""
 
     scene: Scene
     slice: str
@@ -32,10 +32,10 @@ class ScenePlan(NamedTuple):
 
 
 def load_binding(pinned: str, *, cache: Path | None = None, progress: Progress[Scene] = iter) -> Dataset:
-    """Choices between two captions of the same words about one clip, and rewordings of captions.
+    """Load choices between two captions of the same words about one clip, and rewordings of captions.
 
     Slices ``mirror-order``, ``mirror-loudness`` and ``mirror-duration``: 60 pairs of clips each, two choices a pair;
-    whoever hears nothing or reads nothing is right in exactly half of them. Slices ``order``, ``loudness`` and
+    a model that ignores the audio or the texts is right in exactly half of them. Slices ``order``, ``loudness`` and
     ``duration``: 40 clips without a mirror each, two choices a clip. Rewordings: the captions of the latter, and
     ``timbre``, about no clip. The resampling unit is the couple of recordings or instruments.
 
@@ -65,7 +65,7 @@ def _plans() -> Iterator[ScenePlan]:
 
 
 def _label(scene: Scene) -> str:
-    """What is heard, in a clip's name."""
+    """Return the sounds of a scene as the end of its clip's name."""
     more, less = {"order": ("", ""), "loudness": ("loud-", "quiet-"), "duration": ("long-", "short-")}[scene.axis]
     return f"{scene.axis}-" + "-then-".join((more if name == scene.more else less) + name for name in scene.recordings)
 

@@ -1,4 +1,4 @@
-"""Which two recordings are heard how: a seeded recipe for the clips of dataset ``binding`` (after MASB, Exp. 1 and 4).
+"""Seeded recipe for the clips of dataset ``binding``: two recordings and a property each (after MASB, Exp. 1 and 4).
 
 A *scene* is two recordings one after the other, of which one comes first, is louder or lasts longer. Its mirror holds
 the same two recordings with the property exchanged. A couple of recordings belongs to one scene and its mirror, and is
@@ -57,12 +57,12 @@ SUSTAINED = frozenset(
 
 @dataclass(frozen=True)
 class Scene:
-    """Two recordings, and of which of them the property is true.
+    """Two recordings, of which one has more of a property.
 
     Attributes:
-        axis: the property at stake, as MASB's annotations call it.
+        axis: the property, as MASB's annotations call it.
         recordings: the two, in the order they sound.
-        more: the one that comes first, is louder or lasts longer.
+        more: the recording that comes first, is louder or lasts longer.
     """
 
     axis: Property
@@ -71,28 +71,28 @@ class Scene:
 
     @property
     def less(self) -> str:
-        """The one that comes last, is quieter or lasts shorter."""
+        """The recording that comes last, is quieter or lasts shorter."""
         return self.recordings[1] if self.more == self.recordings[0] else self.recordings[0]
 
     @property
     def couple(self) -> str:
-        """The same for a scene and its mirror, and for no other."""
+        """A label that a scene shares with its mirror alone."""
         return "+".join(sorted(self.recordings))
 
     def mirrored(self) -> Scene:
-        """The same recordings, the property exchanged."""
+        """Return the scene of the same recordings with the property exchanged."""
         return Scene(self.axis, self.recordings[::-1] if self.axis == "order" else self.recordings, self.less)
 
 
 class Phrasing(NamedTuple):
-    """How a caption is worded, and whether it names ``Scene.more`` first."""
+    """The style of a caption, and which recording it names first."""
 
     style: Style
     more_first: bool
 
 
 def mirror_pairs(axis: Property) -> list[tuple[Scene, Phrasing]]:
-    """One scene of each mirror pair, and how both captions of the pair are worded."""
+    """Return one scene of each mirror pair, with the phrasing of both captions of the pair."""
     key = f"binding/mirror/{axis}"
     scenes = _scenes(axis, _couples()[axis][:PAIRS], key)
     draws = zip(_halves(PAIRS, f"{key}/wording"), _halves(PAIRS, f"{key}/telling"), strict=True)
@@ -101,7 +101,7 @@ def mirror_pairs(axis: Property) -> list[tuple[Scene, Phrasing]]:
 
 
 def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Phrasing, Phrasing]]]:
-    """Scenes without a mirror, each told in both wordings; the second names the recordings in the other order."""
+    """Return scenes without a mirror, each in both styles; the second names the recordings in the other order."""
     key = f"binding/lone/{axis}"
     scenes = _scenes(axis, _couples()[axis][PAIRS:], key)
     first = _halves(LONE, f"{key}/telling")
@@ -109,7 +109,7 @@ def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Phrasing, Phrasing]]]
 
 
 def _couples() -> dict[Property, list[tuple[str, ...]]]:
-    """Couples of each property, none twice; duration chooses first, because fewer are fit for it."""
+    """Return the couples of each property, none twice; duration chooses first, because fewer suit it."""
     free = shuffled(list(sets_of("test", 2)), "binding/couples")
     found: dict[Property, list[tuple[str, ...]]] = {}
     for axis in reversed(PROPERTIES):
@@ -120,7 +120,7 @@ def _couples() -> dict[Property, list[tuple[str, ...]]]:
 
 
 def _scenes(axis: Property, couples: Sequence[tuple[str, ...]], key: str) -> list[Scene]:
-    """Scenes of which half are true of a couple's first recording, and half have it sound first."""
+    """Return scenes: half have more of a couple's first recording, and half let it sound first."""
     draws = zip(_halves(len(couples), f"{key}/more"), _halves(len(couples), f"{key}/place"), strict=True)
     scenes = []
     for (one, other), (more_is_one, more_sounds_first) in zip(couples, draws, strict=True):
@@ -130,5 +130,5 @@ def _scenes(axis: Property, couples: Sequence[tuple[str, ...]], key: str) -> lis
 
 
 def _halves(count: int, key: str) -> list[bool]:
-    """As many true as false, in an order that depends on ``key``."""
+    """Return as many true as false values, in an order that depends on ``key``."""
     return shuffled([number % 2 == 0 for number in range(count)], key)

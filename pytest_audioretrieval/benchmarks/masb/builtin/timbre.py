@@ -1,4 +1,4 @@
-"""Two instruments and how each sounds: captions without audio, for text distances alone (after MASB, Exp. 3)."""
+"""Captions of two instruments and their timbres, without audio, for text distances alone (after MASB, Exp. 3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTRUMENTS = (
     "mandolin",
 )
 
-#: A timbre and another word for it; none begins with a vowel, so that "a" fits all.
+#: Timbre -> synonym; none begins with a vowel, so that "a" fits all.
 TIMBRES = {
     "bright": "brilliant",
     "clean": "pure",
@@ -52,7 +52,7 @@ FORMS: dict[Style, Form] = {
 
 
 def timbre_captions() -> Iterator[tuple[str, Style, CaptionSet]]:
-    """Couples of instruments, each in both wordings: (couple, wording, texts)."""
+    """Yield couple, style and captions of couples of instruments, each in both styles."""
     couples = shuffled(list(combinations(INSTRUMENTS, 2)), "binding/timbre/instruments")[:LONE]
     timbres = shuffled(list(combinations(TIMBRES, 2)), "binding/timbre/adjectives")[:LONE]
     for (i, j), drawn in zip(couples, timbres, strict=True):

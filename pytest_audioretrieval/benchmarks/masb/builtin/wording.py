@@ -11,7 +11,7 @@ from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 
 
 class Form(NamedTuple):
-    """A sentence form and other words for the same."""
+    """A sentence form and a synonymous form."""
 
     text: str
     synonym: str
@@ -47,9 +47,9 @@ FORMS: dict[tuple[Property, Style], tuple[Form, Form]] = {
 
 
 def caption_set(scene: Scene, phrasing: Phrasing) -> CaptionSet:
-    """The texts about a scene; the mirrored scene has caption and swap exchanged.
+    """Return the captions of a scene; the mirrored scene has caption and swap exchanged.
 
-    The paraphrase calls each recording by the phrase that comes next in ``RECORDINGS``.
+    The paraphrase names each recording by its next phrase in ``RECORDINGS``.
     """
     form = FORMS[scene.axis, phrasing.style][0 if phrasing.more_first else 1]
     more, less = _name(scene, scene.more), _name(scene, scene.less)

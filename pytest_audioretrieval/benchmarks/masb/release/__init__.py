@@ -1,1 +1,1 @@
-"""Reader of the released MASB files, and the cutting of its excerpts."""
+"""Reader of MASB's released files, and the cutting of its excerpts."""

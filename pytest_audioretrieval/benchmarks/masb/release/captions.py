@@ -1,4 +1,4 @@
-"""MASB's captions: two rows a recording, and whether they are what the annotations make (MASB, 2.1)."""
+"""MASB's captions, two rows a recording, and their comparison with the annotations (MASB, 2.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_audioretrieval.benchmarks.masb.release.rows import Axis, Name, Text,
 from pytest_audioretrieval.benchmarks.masb.release.wording import captions_of
 from pytest_audioretrieval.errors import DataError
 
-#: Columns that some copies have: a running number, and which assignment of words is the more frequent one elsewhere.
+#: Columns of some copies: a running number, and the assignment of words that is more frequent elsewhere.
 OPTIONAL = ("pair_id", "prior_class")
 
 
@@ -36,7 +36,8 @@ class CaptionRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.caption_pos == self.caption_neg:
-            raise ValueError(f"caption_pos and caption_neg are both {self.caption_pos!r}: expected a swap of it")
+            found = f"caption_pos and caption_neg are both {self.caption_pos!r}"
+            raise DataError(found, expected="a swap in caption_neg", remedy="correct it")
 
     @property
     def recording(self) -> str:
@@ -45,12 +46,12 @@ class CaptionRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def id(self) -> str:
-        """``<clip_id>_<axis>_<style>``: unique."""
+        """``<clip_id>_<axis>_<style>``, which is unique."""
         return f"{self.recording}_{self.style}"
 
 
 class Mismatch(NamedTuple):
-    """A cell of a caption row that is not what its annotation makes."""
+    """A cell of a caption row that differs from the one its annotation makes."""
 
     row: str
     column: str
@@ -59,12 +60,12 @@ class Mismatch(NamedTuple):
 
 
 def load_captions(path: Path, annotations: Iterable[Annotation]) -> tuple[CaptionRow, ...]:
-    """Read the released ``masb_captions.csv``, or one of its columns, in document order.
+    """Read the released ``masb_captions.csv``, or a file with its columns, in document order.
 
-    ``pair_id`` and ``prior_class`` may be there; they are not kept.
+    Columns ``pair_id`` and ``prior_class`` are allowed and not kept.
 
     Raises:
-        DataError: a column or cell is not as ``CaptionRow`` describes it; a row stands twice or its recording has no
+        DataError: a column or cell is not as ``CaptionRow`` describes it; a row occurs twice or its recording has no
             annotation; a recording lacks a style.
     """
     known = {annotation.recording for annotation in annotations}
@@ -72,20 +73,20 @@ def load_captions(path: Path, annotations: Iterable[Annotation]) -> tuple[Captio
     found: list[CaptionRow] = []
     for where, row in rows(path, CaptionRow, optional=OPTIONAL):
         if row.recording not in known:
-            raise DataError(f"{where}: {row.recording!r} has no annotation: add it there or remove the row")
+            raise DataError(f"{where}: {row.recording!r} has no annotation", remedy="add it there or remove the row")
         once(seen, row.id, where)
         found.append(row)
     for recording in sorted(known):
         for style in STYLES:
             if f"{recording}_{style}" not in seen:
                 raise DataError(
-                    f"{path}: {recording!r} has no {style} caption: expected {' and '.join(STYLES)}, add its row"
+                    f"{path}: {recording!r} has no {style} caption", expected=" and ".join(STYLES), remedy="add its row"
                 )
     return tuple(found)
 
 
 def compare(annotations: Iterable[Annotation], captions: Iterable[CaptionRow]) -> list[Mismatch]:
-    """What of the captions differs from the wording of their annotations, row by row; all have an annotation."""
+    """Return the cells of captions that differ from the wording of their annotations; each needs an annotation."""
     made = {annotation.recording: captions_of(annotation) for annotation in annotations}
     return [
         Mismatch(row.id, column, found, expected)

@@ -1,4 +1,4 @@
-"""MASB's excerpts, cut from full tracks: 10 s, mono, 48 kHz, nothing else done to them (MASB, 2.1)."""
+"""Cutting of MASB's excerpts from full tracks: 10 s, mono, 48 kHz, otherwise unchanged (MASB, 2.1)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from pytest_audioretrieval.errors import AudioError, DataError, RetrievalError, 
 
 RATE = 48_000
 FRAMES = int(EXCERPT * RATE)
-#: Seconds by which a track may differ from its annotation: encoders pad, but in a part or another edit of a track the
-#: window lies at another place.
+#: Largest difference in length from the annotation, in seconds: encoders pad a track, but in a part or another edit of
+#: it the window lies at another place.
 SAME_TRACK = 1.0
-#: Seconds decoded before the window: an MP3 that is entered anywhere is silent or wrong, for up to 0.3 s, until its
-#: decoder has the frames that later ones refer to.
+#: Seconds decoded before the window: an MP3 decoder that starts inside a file is silent or wrong for up to 0.3 s, until
+#: it has the frames that later ones refer to.
 APPROACH = 1
 
 Track = Callable[[Sequence[Annotation], str], Iterable[Annotation]]
 
 
 class Cut(NamedTuple):
-    """What became of each recording.
+    """The outcome for each recording.
 
     Attributes:
-        written, kept: names of excerpts: cut now; whole already.
-        missing: path of each track, as annotated, that is not there.
-        failed: one line for each excerpt that could not be cut, naming it and its track.
+        written, kept: names of excerpts that were cut now, or were complete already.
+        missing: annotated path of each missing track.
+        failed: one line for each excerpt that could not be cut, with its name and track.
     """
 
     written: tuple[str, ...]
@@ -47,8 +47,8 @@ class Cut(NamedTuple):
 def cut(annotations: Sequence[Annotation], tracks: Path, out: Path, track: Track) -> Cut:
     """Write ``<clip_id>_<axis>.wav`` (16 bit) for every annotation whose track is there.
 
-    A track is looked for at its ``jamendo_path`` inside ``tracks``, then as ``<clip_id>.*`` at the top. An excerpt that
-    is whole is kept (remove it to cut it anew), one that is not is replaced; each is written whole or not at all.
+    A track is searched at its ``jamendo_path`` inside ``tracks``, then as ``<clip_id>.*`` at the top. A complete excerpt
+    is kept (remove it to cut it again), an incomplete one is replaced; each is written atomically.
 
     Args:
         track: wraps the annotations to show progress.
@@ -57,7 +57,7 @@ def cut(annotations: Sequence[Annotation], tracks: Path, out: Path, track: Track
         DataError: ``tracks`` is no folder, a path leaves it, or an excerpt cannot be written.
     """
     if not tracks.is_dir():
-        raise DataError(f"{tracks} is no folder: name the one that holds the tracks")
+        raise DataError(f"{tracks} is no folder", remedy="name the one that holds the tracks")
     top = by_stem(tracks)
     written, kept, failed = list[str](), list[str](), list[str]()
     missing: dict[str, None] = {}
@@ -81,19 +81,20 @@ def cut(annotations: Sequence[Annotation], tracks: Path, out: Path, track: Track
 
 
 def read_excerpt(source: Path, annotation: Annotation) -> Samples:
-    """The window of a track, nothing else of it: mean of its channels, soxr HQ to 48 kHz, float32 ``(480000,)``.
+    """Decode the window of a track alone: mean of its channels, soxr HQ to 48 kHz, float32 ``(480000,)``.
 
     Raises:
-        AudioError: not the annotated track by its length, unreadable, or nothing to measure.
+        AudioError: the length is not that of the annotated track, or the track is unreadable or silent.
     """
     name = f"{annotation.recording} of {source.name}"
     try:
         with soundfile.SoundFile(source) as file:
-            lasts = file.frames / file.samplerate
-            if abs(lasts - annotation.track_duration_s) > SAME_TRACK:
+            seconds = file.frames / file.samplerate
+            if abs(seconds - annotation.track_duration_s) > SAME_TRACK:
                 raise AudioError(
-                    f"clip {name!r}: found a track of {lasts:.1f} s; expected {annotation.track_duration_s:.1f} s; "
-                    "give the full track"
+                    f"clip {name!r} is of a track of {seconds:.1f} s",
+                    expected=f"{annotation.track_duration_s:.1f} s",
+                    remedy="give the full track",
                 )
             rate, frames = file.samplerate, round(EXCERPT * file.samplerate)
             start = round(annotation.crop_start_s * rate)
@@ -102,11 +103,11 @@ def read_excerpt(source: Path, annotation: Annotation) -> Samples:
             samples: Samples = file.read(before + frames, dtype="float32", always_2d=True)[before:]
     except (soundfile.SoundFileError, OSError) as error:
         raise AudioError(
-            f"clip {name!r}: found an unreadable file ({one_line(error)}); expected a track; restore it"
+            f"clip {name!r} is of an unreadable file ({one_line(error)})", expected="a track", remedy="restore it"
         ) from None
     if len(samples) < frames:
         found = f"{len(samples) / rate:.3f} s from {annotation.crop_start_s:g} s on"
-        raise AudioError(f"clip {name!r}: found {found}; expected {EXCERPT:g} s; give the full track")
+        raise AudioError(f"clip {name!r} has {found}", expected=f"{EXCERPT:g} s", remedy="give the full track")
     return resample(to_mono(check(samples, rate, name=name)), rate, RATE)
 
 
@@ -118,7 +119,7 @@ def _find(annotation: Annotation, tracks: Path, top: Mapping[str, list[str]]) ->
     try:
         name = only_file(top.get(annotation.clip_id, []), tracks)
     except DataError as error:
-        raise AudioError(f"{where}: {error}") from None
+        raise AudioError(f"{where}: {error.found}", expected=error.expected, remedy=error.remedy) from None
     return inside(tracks, name, where) if name else None
 
 
@@ -138,4 +139,4 @@ def _write(path: Path, samples: Samples) -> None:
     try:
         write_atomically(path, content.getvalue())
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}: name a folder that can") from None
+        raise DataError(f"{path} cannot be written ({error.strerror})", remedy="name a folder that can") from None

@@ -1,4 +1,4 @@
-"""A folder in MASB's layout as a dataset of choices and rewordings.
+"""Loader of a folder in MASB's layout as a dataset of choices and rewordings.
 
 It holds ``dataset.toml`` (``layout = "masb"``), the CSV files of the release, the excerpts ``clips/<clip_id>_<axis>.*``
 (``cut`` makes them) and, where ``masb_order_manifest.csv`` is there, the mixes ``order/<pair_id>/A_first.*`` and
@@ -21,7 +21,7 @@ from pytest_audioretrieval.data.sound_files import by_stem, file_clip, only_file
 from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewording
 from pytest_audioretrieval.errors import DataError
 
-#: The names of the release.
+#: File names of the release.
 ANNOTATIONS, CAPTIONS, ORDER = "masb_annotations.csv", "masb_captions.csv", "masb_order_manifest.csv"
 CLIPS, MIXES = "clips", "order"
 SLICES: dict[Axis, str] = {"T": "timbre", "R": "role", "O": "order"}
@@ -29,17 +29,17 @@ MIRROR = "mirror-order"
 
 
 def load_masb(folder: Path) -> Dataset:
-    """Choices and rewordings, with the track as cluster; every sound is hashed, none is decoded.
+    """Load choices and rewordings, with the track as cluster; every sound is hashed, none is decoded.
 
     A caption row gives one choice (Exp. 1: the caption over its swap, for its clip) and one rewording (Exp. 3), both
     with id ``<clip_id>_<axis>_<style>``; ``Rewording.recording`` is ``<clip_id>_<axis>``. A pair of mixes gives two
     choices (Exp. 4: one caption over the other for the one mix, the reverse for the other).
 
-    Choices whose clip is missing are left out and counted in the notes, both of a pair where one mix is: its prior
-    would not cancel. Rewordings need no sound.
+    Choices whose clip is missing are left out and counted in the notes; where one mix of a pair is missing, both choices
+    are, as the prior would not cancel. Rewordings need no sound.
 
     Raises:
-        DataError: a file is not as described, a recording has two files, or no sound is there.
+        DataError: a file is not as described, a recording has two files, or there is no sound.
     """
     settings = read_settings(folder)
     _check(settings, folder / SETTINGS)
@@ -50,7 +50,9 @@ def load_masb(folder: Path) -> Dataset:
     mixes = dict(_mixes(folder, _pairs(folder), notes))
     clips = (*excerpts.values(), *(clip for both in mixes.values() for clip in both))
     if not clips:
-        raise DataError(f"{folder / CLIPS}: no clip: expected <clip_id>_<axis>.wav (command masb cut makes them)")
+        raise DataError(
+            f"{folder / CLIPS} holds no clip", expected="<clip_id>_<axis>.wav", remedy="cut them (command masb cut)"
+        )
     choices = (
         *(_choice(row) for row in rows if row.recording in excerpts),
         *(choice for pair in mixes for choice in _mirrored(pair)),
@@ -72,14 +74,14 @@ def load_masb(folder: Path) -> Dataset:
 
 def _check(settings: Settings, path: Path) -> None:
     if settings.layout != "masb":
-        raise DataError(f"{path}: layout {settings.layout!r}: expected 'masb'")
+        raise DataError(f"{path}: layout is {settings.layout!r}", expected="'masb'", remedy="correct it")
     for field, usual in (("sha256", None), ("identical_captions", "separate")):
         if getattr(settings, field) != usual:
-            raise DataError(f"{path}: {field} is for layout 'captions': remove it")
+            raise DataError(f"{path}: {field} is for layout 'captions'", remedy="remove it")
 
 
 def _excerpts(folder: Path, recordings: Sequence[str], notes: Counter[str]) -> dict[str, Clip]:
-    """The clips that are there, by recording."""
+    """Return the clips that are there, by recording."""
     files = by_stem(folder / CLIPS)
     found: dict[str, Clip] = {}
     for recording in recordings:
@@ -94,14 +96,16 @@ def _pairs(folder: Path) -> tuple[OrderPair, ...]:
     if (folder / ORDER).exists():
         return load_order(folder / ORDER)
     if (folder / MIXES).exists():
-        raise DataError(f"{folder / ORDER} is missing, its mixes are there: add it or remove {folder / MIXES}")
+        raise DataError(
+            f"{folder / ORDER} is missing, but its mixes are there", remedy=f"add it or remove {folder / MIXES}"
+        )
     return ()
 
 
 def _mixes(
     folder: Path, pairs: Sequence[OrderPair], notes: Counter[str]
 ) -> Iterator[tuple[OrderPair, tuple[Clip, Clip]]]:
-    """The two mixes of each pair that has both."""
+    """Yield the two mixes of each pair that has both."""
     for pair in pairs:
         files = by_stem(folder / MIXES / pair.pair_id)
         a, b = (only_file(files.get(mix, []), folder / MIXES / pair.pair_id) for mix in ("A_first", "B_first"))
@@ -138,7 +142,7 @@ def _rewording(row: CaptionRow) -> Rewording:
 
 
 def _mirrored(pair: OrderPair) -> Iterator[Choice]:
-    """Each caption is right for one mix and wrong for the other."""
+    """Yield a pair's two choices: each caption is right for one mix and wrong for the other."""
     for mix, right, wrong in (
         ("A_first", pair.caption_a_first, pair.caption_b_first),
         ("B_first", pair.caption_b_first, pair.caption_a_first),

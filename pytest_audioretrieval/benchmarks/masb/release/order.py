@@ -1,4 +1,4 @@
-"""MASB-Order: two mixes of a track that differ in which of two instruments enters first (MASB, 2.1 and Exp. 4)."""
+"""MASB-Order: two mixes of a track that differ in which instrument enters first (MASB, 2.1 and Exp. 4)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class OrderPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     """One row: the mixes ``<pair_id>/A_first`` and ``<pair_id>/B_first``.
 
     Attributes:
-        pair_id: unique, ``i0000`` on.
-        moisesdb_track: the track; several pairs share one.
+        pair_id: unique, from ``i0000`` on.
+        moisesdb_track: the track; several pairs may share one.
         stem_a, stem_b: names of the two stems.
-        name_a, name_b: how captions call the two instruments.
+        name_a, name_b: names of the two instruments in captions.
         window_start_s: of the ten seconds, on the stems.
-        caption_a_first, caption_b_first: each holds for one of the mixes.
+        caption_a_first, caption_b_first: captions, each of one of the mixes.
     """
 
     pair_id: Name
@@ -42,21 +42,23 @@ class OrderPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     def __post_init__(self) -> None:
         for what, one, two in (("stem", self.stem_a, self.stem_b), ("name", self.name_a, self.name_b)):
             if one.casefold() == two.casefold():
-                raise ValueError(f"{what}_A and {what}_B are both {one!r}: expected two instruments")
+                found = f"{what}_A and {what}_B are both {one!r}"
+                raise DataError(found, expected="two instruments", remedy="correct one")
         for first, found, names in (
             ("A", self.caption_a_first, (self.name_a, self.name_b)),
             ("B", self.caption_b_first, (self.name_b, self.name_a)),
         ):
             expected = TEMPLATES["O"]["strict"].format(inst_1=names[0], inst_2=names[1])
             if found != expected:
-                raise ValueError(f"caption_{first}_first {found!r}: its names make {expected!r}: correct one of them")
+                stated = f"caption_{first}_first is {found!r}"
+                raise DataError(stated, expected=f"{expected!r} as its names make it", remedy="correct one of them")
 
 
 def load_order(path: Path) -> tuple[OrderPair, ...]:
-    """Read the released ``masb_order_manifest.csv``, or one of its columns, in document order.
+    """Read the released ``masb_order_manifest.csv``, or a file with its columns, in document order.
 
     Raises:
-        DataError: a column or cell is not as ``OrderPair`` describes it; a pair stands twice; there is none.
+        DataError: a column or cell is not as ``OrderPair`` describes it; a pair occurs twice; the file has no row.
     """
     seen: dict[str, str] = {}
     found: list[OrderPair] = []
@@ -64,5 +66,5 @@ def load_order(path: Path) -> tuple[OrderPair, ...]:
         once(seen, pair.pair_id, where)
         found.append(pair)
     if not found:
-        raise DataError(f"{path}: no pairs: expected a row per pair under the header")
+        raise DataError(f"{path} has no pairs", expected="a row per pair under the header", remedy="add them")
     return tuple(found)

@@ -1,10 +1,10 @@
-"""Rows of MASB's CSV files as checked values; an error names the file, the line and the column."""
+"""Rows of MASB's CSV files as checked values; errors name the file, the line and the column."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -15,21 +15,24 @@ from pytest_audioretrieval.errors import DataError, did_you_mean
 
 #: Timbre, role (lead or accompaniment), order of first appearance (MASB, 2.1).
 Axis = Literal["T", "R", "O"]
-#: What becomes part of a file's name.
+#: Names that become part of a file's name.
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
-#: At most a day: what has no end is no length.
+#: At most a day, so that infinity is refused.
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+
+#: Column -> its few allowed values.
+_VALUES: dict[str, Sequence[str]] = {"axis": get_args(Axis), "style": STYLES}
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def rows(path: Path, shape: type[T], *, optional: Sequence[str] = ()) -> Iterator[tuple[str, T]]:
-    """``FILE:LINE`` and value of each row; white space around a cell is stripped.
+    """Yield ``FILE:LINE`` and value of each row; white space around a cell is stripped.
 
     Args:
-        shape: its fields are the columns that have to be there.
-        optional: columns that may be there; they are not kept.
+        shape: its fields are the columns that the file has to have.
+        optional: columns that the file may have; they are not kept.
 
     Raises:
         DataError: the file, its header or a row is not as described.
@@ -40,31 +43,38 @@ def rows(path: Path, shape: type[T], *, optional: Sequence[str] = ()) -> Iterato
         where = f"{path}:{number}"
         cells = {column: query_text(row[column], f"{where}: {column}") for column in columns}
         try:
-            yield where, msgspec.convert(cells, shape, strict=False)
-        except msgspec.ValidationError as error:
-            raise DataError(f"{where}: {_told(str(error), cells)}") from None
+            yield where, _value(cells, shape)
+        except DataError as error:
+            raise error.about(where) from None
 
 
 def once(seen: dict[str, str], key: str, where: str) -> None:
-    """Note where ``key`` stands.
+    """Note the place of ``key``.
 
     Raises:
-        DataError: it stood somewhere before.
+        DataError: the key has a place already.
     """
     if key in seen:
-        raise DataError(f"{where}: {key!r} stands on line {seen[key].rpartition(':')[2]} already: remove one of them")
+        raise DataError(
+            f"{where}: {key!r} stands on line {seen[key].rpartition(':')[2]} already", remedy="remove one of them"
+        )
     seen[key] = where
 
 
-def _told(message: str, cells: dict[str, str]) -> str:
-    """msgspec's message, with the cell it is about."""
-    reason, _, place = message.partition(" - at `$.")
-    column = place.rstrip("`")
-    if column not in cells:
-        return reason
-    found, known = cells[column], {"axis": get_args(Axis), "style": STYLES}.get(column)
-    if not found:
-        return f"{column} is empty: fill it or remove the row"
-    if known:
-        return f"{column} {found!r}: {did_you_mean(found, known)}expected one of {', '.join(known)}"
-    return f"{column} {found!r}: {reason[0].lower()}{reason[1:]}: correct the cell"
+def _value(cells: dict[str, str], shape: type[T]) -> T:
+    fields = msgspec.structs.fields(shape)
+    return shape(**{field.name: _cell(field.encode_name, cells[field.encode_name], field.type) for field in fields})
+
+
+def _cell(column: str, text: str, kind: Any) -> Any:
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError as error:
+        if not text:
+            raise DataError(f"{column} is empty", remedy="fill it or remove the row") from None
+        if known := _VALUES.get(column):
+            hint = did_you_mean(text, known)
+            raise DataError(
+                f"{column} is {text!r}", expected=f"one of {', '.join(known)}", remedy=f"{hint}correct it"
+            ) from None
+        raise DataError(f"{column} is {text!r} ({error})", remedy="correct the cell") from None

@@ -1,4 +1,4 @@
-"""Captions from annotations: two templates, the attribute swap and the paraphrase (MASB, 2.1 and Exp. 3).
+"""Captions made from annotations: two templates, the attribute swap and the paraphrase (MASB, 2.1 and Exp. 3).
 
 The caption templates are printed in the paper; its "fixed synonym map" and the wordings of the paraphrases are read off
 the released captions (github.com/barry-mir/music-clap-bow, CC BY 4.0), articles that do not agree included.
@@ -40,7 +40,7 @@ PARAPHRASES: dict[Axis, dict[Style, str]] = {
         "natural": "the {inst_1} starts first and the {inst_2} joins afterward",
     },
 }
-#: Timbre -> what it is called in a paraphrase; a timbre that is not here keeps its word.
+#: Timbre -> its word in a paraphrase; any other timbre keeps its word.
 SYNONYMS = {
     "ambient": "atmospheric",
     "bouncy": "springy",
@@ -60,7 +60,7 @@ SYNONYMS = {
 
 
 def captions_of(annotation: Annotation) -> dict[Style, CaptionSet]:
-    """Both captions of a recording, with swap and paraphrase.
+    """Return both captions of a recording, with swap and paraphrase.
 
     The swap exchanges the timbres (T) or the instruments (R, O) inside the template.
     """
@@ -80,7 +80,7 @@ def captions_of(annotation: Annotation) -> dict[Style, CaptionSet]:
 
 
 def same_words(text: str, swap: str) -> bool:
-    """Whether two texts hold the same words equally often, whatever their order, case and punctuation."""
+    """Return whether two texts hold the same words equally often, in any order, case and punctuation."""
     return _words(text) == _words(swap)
 
 

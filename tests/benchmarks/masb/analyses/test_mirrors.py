@@ -118,4 +118,4 @@ def test_a_choice_without_its_mirror() -> None:
 def test_a_dataset_without_mirror_pairs() -> None:
     nothing = answer_choices(Fake("m"), dataset())  # type: ignore[arg-type]
     for table in mirror_tables([nothing], [], Family([nothing])):
-        assert table.note == "does not apply: the dataset has no mirror pairs"
+        assert table.note == "does not apply: the dataset has no mirror pairs: name one that has"

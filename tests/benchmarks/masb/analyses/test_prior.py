@@ -85,7 +85,7 @@ def test_whose_prior_models_are_held_against() -> None:
     unheard, both = analysed(plain, scorer, other)
     assert {key[0] for key in rows(unheard)} == {"scorer", "other"}
     assert {key[:2] for key in rows(both)} == {("scorer", "scorer"), ("other", "other")}
-    assert unheard.note.endswith("no text prior to hold plain against: pass --prior MODEL, a pair scorer")
+    assert unheard.note.endswith("no text prior for plain: pass --prior MODEL, a pair scorer")
     unheard, both = analysed(plain, scorer, prior=READER)
     assert {key[0] for key in rows(unheard)} == {"reader"}
     assert {key[:2] for key in rows(both)} == {("plain", "reader"), ("scorer", "reader")}
@@ -95,7 +95,7 @@ def test_whose_prior_models_are_held_against() -> None:
 
 def test_no_prior_at_all() -> None:
     for table in analysed(Fake("plain")):
-        assert table.note == "does not apply: no text prior to hold plain against: pass --prior MODEL, a pair scorer"
+        assert table.note == "does not apply: no text prior for plain: pass --prior MODEL, a pair scorer"
 
 
 def test_choices_that_have_no_prior() -> None:

@@ -87,5 +87,5 @@ def test_a_dataset_without_choices() -> None:
     assert (len(nothing), model.calls) == (0, [])
     assert (
         swap_table([nothing], Family([nothing])).note
-        == "does not apply: the dataset has no choices outside of mirror pairs"
+        == "does not apply: the dataset has no choices outside of mirror pairs: name one that has"
     )

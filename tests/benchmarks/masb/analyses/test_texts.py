@@ -74,7 +74,7 @@ def test_pair_scorers_are_left_out_and_named() -> None:
 
 def test_where_there_is_nothing_to_compare() -> None:
     model = Fake("m", vectors=VECTORS)
-    note = "does not apply: the dataset has no captions with an attribute swap and a paraphrase"
+    note = "does not apply: the dataset has no captions with an attribute swap and a paraphrase: name one that has"
     assert (text_table(model, rewordings=[]).note, model.calls) == (note, [])
     assert text_table(model, rewordings=GIVEN[:1]).note.startswith("does not apply: all texts are of one recording")
 

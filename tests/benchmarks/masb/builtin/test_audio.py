@@ -235,5 +235,5 @@ def test_sustained_recordings_are_those_that_sound_for_a_second_and_a_half() -> 
 
 def test_a_scene_that_clips_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "LEVEL", 20_000)
-    with pytest.raises(PinError, match=r"scene Scene\(.*\) clips: the recipe is damaged"):
+    with pytest.raises(PinError, match=r"scene Scene\(.*\) clips: reinstall the package"):
         render.render(Scene("order", ("dog", "vinyl-hiss"), "dog"))

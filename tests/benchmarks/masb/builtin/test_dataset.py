@@ -271,5 +271,5 @@ def test_a_clip_reads_as_its_digest_says(binding: Dataset) -> None:
 
 
 def test_another_pin_is_refused(cache: Path) -> None:
-    with pytest.raises(PinError, match=f"dataset 'binding': fingerprint is {PINNED}, PINS.json expects 0"):
+    with pytest.raises(PinError, match=f"dataset 'binding': fingerprint is {PINNED}, expected 0 as PINS.json states"):
         dataset.load_binding("0", cache=cache)

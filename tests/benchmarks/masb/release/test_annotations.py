@@ -36,25 +36,29 @@ def test_the_release_has_400_recordings_of_149_tracks() -> None:
 
 
 WRONG: list[tuple[int, Row, str]] = [
-    (0, {"axis": "X"}, "axis 'X': expected one of T, R, O"),
+    (0, {"axis": "X"}, "axis is 'X', expected one of T, R, O"),
     (1, {"crop_end_s": "10.4"}, "crop_start_s to crop_end_s lasts 9.9 s, expected 10 s: correct the window"),
-    (1, {"crop_end_s": "nan"}, "crop_end_s 'nan': expected `float` >= 0.0: correct the cell"),
+    (1, {"crop_end_s": "nan"}, "crop_end_s is 'nan' (Expected `float` >= 0.0): correct the cell"),
     (
         1,
         {"crop_start_s": "inf", "crop_end_s": "inf"},
-        "crop_start_s 'inf': expected `float` <= 86400.0: correct the cell",
+        "crop_start_s is 'inf' (Expected `float` <= 86400.0): correct the cell",
     ),
-    (1, {"track_duration_s": "inf"}, "track_duration_s 'inf': expected `float` <= 86400.0: correct the cell"),
-    (1, {"crop_start_s": "-1"}, "crop_start_s '-1': expected `float` >= 0.0: correct the cell"),
-    (1, {"crop_start_s": "soon"}, "crop_start_s 'soon': expected `float`, got `str`: correct the cell"),
-    (1, {"track_duration_s": "10.3"}, "crop_end_s 10.5 lies after the track's end at 10.3 s: correct one"),
-    (0, {"timbre_2": "Bright"}, "timbre_1 and timbre_2 are both 'bright': expected two timbres, a swap would change"),
-    (0, {"timbre_2": ""}, "axis T without two timbres: fill timbre_1 and timbre_2"),
-    (2, {"timbre_1": "warm"}, "axis R with timbres warm and : leave both empty"),
-    (2, {"inst_2": "kazoo"}, "inst_1 and inst_2 are both 'kazoo': expected two instruments, a swap would change"),
+    (1, {"track_duration_s": "inf"}, "track_duration_s is 'inf' (Expected `float` <= 86400.0): correct the cell"),
+    (1, {"crop_start_s": "-1"}, "crop_start_s is '-1' (Expected `float` >= 0.0): correct the cell"),
+    (1, {"crop_start_s": "soon"}, "crop_start_s is 'soon' (Expected `float`, got `str`): correct the cell"),
+    (1, {"track_duration_s": "10.3"}, "crop_end_s 10.5 lies after the track's end at 10.3 s: correct one of them"),
+    (
+        0,
+        {"timbre_2": "Bright"},
+        "timbre_1 and timbre_2 are both 'bright', expected two timbres, as a swap would change",
+    ),
+    (0, {"timbre_2": ""}, "axis is T without two timbres: fill timbre_1 and timbre_2"),
+    (2, {"timbre_1": "warm"}, "axis is R with timbres 'warm' and '': leave both empty"),
+    (2, {"inst_2": "kazoo"}, "inst_1 and inst_2 are both 'kazoo', expected two instruments, as a swap would change"),
     (2, {"inst_2": " "}, "inst_2 is empty: fill it or remove the row"),
-    (2, {"clip_id": "../202"}, "clip_id '../202': expected `str` matching regex"),
-    (2, {"confidence": "6"}, "confidence '6': expected `int` <= 5: correct the cell"),
+    (2, {"clip_id": "../202"}, "clip_id is '../202' (Expected `str` matching regex"),
+    (2, {"confidence": "6"}, "confidence is '6' (Expected `int` <= 5): correct the cell"),
     (1, {"axis": "T", "timbre_1": "warm", "timbre_2": "dark"}, "'101_T' stands on line 2 already: remove one of them"),
 ]
 
@@ -70,13 +74,16 @@ def test_a_row_that_contradicts_itself_is_refused(tmp_path: Path, at: int, cells
 
 def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
     missing = write(tmp_path / "m.csv", [{k: v for k, v in row.items() if k != "inst_2"} for row in ANNOTATIONS])
-    with pytest.raises(DataError, match=r"m\.csv:1: columns missing 'inst_2': expected clip_id, source, .*confidence$"):
+    with pytest.raises(
+        DataError,
+        match=r"m\.csv:1: columns missing 'inst_2', expected clip_id, source, .*confidence: correct the header$",
+    ):
         load_annotations(missing)
     more = write(tmp_path / "x.csv", [{**row, "mood": "sad"} for row in ANNOTATIONS])
     with pytest.raises(DataError, match=r"x\.csv:1: columns unknown 'mood'"):
         load_annotations(more)
     (tmp_path / "e.csv").write_text(",".join(ANNOTATIONS[0]) + "\n")
-    with pytest.raises(DataError, match=r"e\.csv: no annotations: expected a row per recording"):
+    with pytest.raises(DataError, match=r"e\.csv has no annotations, expected a row per recording"):
         load_annotations(tmp_path / "e.csv")
     with pytest.raises(DataError, match=r"none\.csv is missing: name a CSV file with the columns clip_id, "):
         load_annotations(tmp_path / "none.csv")

@@ -115,8 +115,8 @@ def test_both_shapes_load(tmp_path: Path, annotations: tuple[Annotation, ...]) -
 
 
 WRONG: list[tuple[int, Row, str]] = [
-    (0, {"style": "natral"}, "style 'natral': did you mean 'natural'? expected one of strict, natural"),
-    (0, {"axis": "t"}, "axis 't': expected one of T, R, O"),
+    (0, {"style": "natral"}, "style is 'natral', expected one of strict, natural: did you mean 'natural'?"),
+    (0, {"axis": "t"}, "axis is 't', expected one of T, R, O"),
     (3, {"caption_paraphrase": "  "}, "caption_paraphrase is empty: fill it or remove the row"),
     (3, {"caption_pos": ""}, "caption_pos is empty: fill it or remove the row"),
     (3, {"caption_pos": "x\x00y"}, "caption_pos holds the control character U+0000: remove it"),
@@ -139,5 +139,5 @@ def test_a_wrong_row_is_refused(
 
 def test_a_missing_style_is_refused(tmp_path: Path, annotations: tuple[Annotation, ...]) -> None:
     path = write(tmp_path / "c.csv", CAPTIONS[:-1])
-    with pytest.raises(DataError, match=r"c\.csv: '202_R' has no natural caption: expected strict and natural"):
+    with pytest.raises(DataError, match=r"c\.csv: '202_R' has no natural caption, expected strict and natural"):
         load_captions(path, annotations)

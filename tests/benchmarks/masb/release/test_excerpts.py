@@ -129,7 +129,7 @@ def test_another_length_than_annotated_is_another_track(tmp_path: Path) -> None:
     track(tmp_path / "tracks/101.2min.wav", numbered(8_000)[: 28 * 8_000], 8_000)
     done = cut(one(tmp_path), tmp_path / "tracks", tmp_path / "out", untracked)
     assert done.failed == (
-        "clip '101_O of 101.2min.wav': found a track of 28.0 s; expected 30.0 s; give the full track",
+        "clip '101_O of 101.2min.wav' is of a track of 28.0 s, expected 30.0 s: give the full track",
     )
     assert (done.written, done.missing, (tmp_path / "out").exists()) == ((), (), False)
 
@@ -137,7 +137,7 @@ def test_another_length_than_annotated_is_another_track(tmp_path: Path) -> None:
 def test_a_track_that_ends_within_the_window_is_named(tmp_path: Path) -> None:
     track(tmp_path / "tracks/101.wav", numbered(8_000)[: int(29.5 * 8_000)], 8_000)
     done = cut(one(tmp_path, start="20"), tmp_path / "tracks", tmp_path / "out", untracked)
-    assert done.failed == ("clip '101_O of 101.wav': found 9.500 s from 20 s on; expected 10 s; give the full track",)
+    assert done.failed == ("clip '101_O of 101.wav' has 9.500 s from 20 s on, expected 10 s: give the full track",)
 
 
 def test_unreadable_and_ambiguous_tracks_are_named(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_unreadable_and_ambiguous_tracks_are_named(tmp_path: Path) -> None:
         track(tmp_path / f"tracks/202.{ending}", numbered(8_000), 8_000)
     done = cut(found, tmp_path / "tracks", tmp_path / "out", untracked)
     unreadable, ambiguous = done.failed
-    assert unreadable.startswith("clip '101_O of 101.mp3': found an unreadable file (")
-    assert unreadable.endswith("); expected a track; restore it")
+    assert unreadable.startswith("clip '101_O of 101.mp3' is of an unreadable file (")
+    assert unreadable.endswith("), expected a track: restore it")
     assert ambiguous == (
         f"track of 202_R: {tmp_path / 'tracks'}: 202.flac and 202.wav are files of one recording: keep one"
     )

@@ -100,7 +100,9 @@ def test_what_is_missing_is_left_out_and_counted(folder: Path) -> None:
 
 def test_without_a_manifest_there_are_no_mixes(folder: Path) -> None:
     (folder / "masb_order_manifest.csv").unlink()
-    with pytest.raises(DataError, match=r"masb_order_manifest\.csv is missing, its mixes are there: add it or remove"):
+    with pytest.raises(
+        DataError, match=r"masb_order_manifest\.csv is missing, but its mixes are there: add it or remove"
+    ):
         load_masb(folder)
     shutil.rmtree(folder / "order")
     assert {choice.slice for choice in load_masb(folder).choices} == {"timbre", "order", "role"}
@@ -131,7 +133,7 @@ def no_sound(folder: Path) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no sound": (no_sound, r"clips: no clip: expected <clip_id>_<axis>\.wav \(command masb cut makes them\)"),
+    "no sound": (no_sound, r"clips holds no clip, expected <clip_id>_<axis>\.wav: cut them \(command masb cut\)"),
     "two files": (
         lambda folder: sound(folder / "clips/101_T.flac", 0.1),
         r"clips: 101_T\.flac and 101_T\.wav are files of one recording: keep one",
@@ -151,7 +153,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another layout": (
         lambda folder: (folder / "dataset.toml").write_text('name = "masb"\nlicence = "CC"\n'),
-        r"dataset\.toml: layout 'captions': expected 'masb'",
+        r"dataset\.toml: layout is 'captions', expected 'masb'",
     ),
 }
 
