@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import bench_scale
+from bench import bench_scale
 
 import bench.__main__ as command
 from bench import table

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from benchmarks import bench_uiq
+from bench import bench_uiq
 
 from pytest_audioretrieval.data.query_sets import QueryItem, collect
 

@@ -330,11 +330,10 @@ BAD: list[tuple[Change, str]] = [
         append("dataset.toml", 'identical_captions = "merge"\n'),
         "identical_captions is for layout 'captions': remove it",
     ),
-    (edit("dataset.toml", "reasonaudio", "reason"), "dataset.toml: Invalid enum value 'reason'"),
 ]
 
 
-@pytest.mark.parametrize(("change", "expected"), BAD, ids=[expected for _, expected in BAD])
+@pytest.mark.parametrize(("change", "expected"), BAD, ids=[f"{n}-{expected}" for n, (_, expected) in enumerate(BAD)])
 def test_a_folder_that_contradicts_itself_is_refused_in_one_line(folder: Path, change: Change, expected: str) -> None:
     change(folder)
     with pytest.raises(DataError) as caught:
