@@ -22,7 +22,6 @@ from pytest_audioretrieval.models.laion import LAION_PYTHON
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.pinning.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.pinning.spec import backends
-from pytest_audioretrieval.plugin.stored_runs import MissingBaselineError
 from pytest_audioretrieval.plugin.throughput_needs import GET_BENCHMARK
 from pytest_audioretrieval.runs.baselines import protocols
 
@@ -57,7 +56,8 @@ def _wrong(what: str, name: str, error: RetrievalError) -> Row:
     found = error.problem
     for said in (f"{name}: ", f"{what} {name!r}: "):
         found = found.removeprefix(said)
-    return Row(what, name, found, error.remedy)
+    # A row without a next step would read as ok.
+    return Row(what, name, found, error.remedy or (f"give {error.expected}" if error.expected else "mend it"))
 
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
@@ -168,11 +168,13 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
     if session.settings["record"]:
         return Row("baseline", name, "written by this run")
     try:
-        run, path = session.stored.baseline(target)
-    except MissingBaselineError as error:
-        return Row("baseline", name, error.problem, error.command)
+        found = session.stored.find(target, wanted)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
+    if found is None:
+        then = session.command(wanted.text, "--retrieval-record", "new")
+        return Row("baseline", name, session.stored.missing(target, wanted).problem, then)
+    run, path = found
     now = session.protocol.stated()
     if any(new != old for _, new, old in protocols(now, run.protocol)):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"

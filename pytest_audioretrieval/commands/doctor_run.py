@@ -172,7 +172,7 @@ def _asks_for(item: pytest.Item, fixture: str) -> bool:
 def _refused(report: pytest.CollectReport, raised: BaseException | None) -> Row:
     """Return the row of a file or test that cannot be collected."""
     if isinstance(raised, CollectionRefused):
-        return Row("tests", report.nodeid, raised.error.problem, raised.error.remedy)
+        return Row("tests", report.nodeid, raised.error.problem, raised.error.remedy or "correct it")
     cause = raised.__cause__ if raised is not None else None
     lines = [line for line in report.longreprtext.splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:] or [""]

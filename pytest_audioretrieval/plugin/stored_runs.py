@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 SHOWN = 3
 
 
-class MissingBaselineError(BaselineError):
-    """A baseline that nobody recorded.
-
-    Attributes:
-        command: records it.
-    """
-
-    def __init__(self, found: str, command: str) -> None:
-        super().__init__(found, remedy=f"record one with: {command}")
-        self.command = command
-
-
 class StoredRuns:
     """Baselines by target, read when they are asked for."""
 
@@ -45,12 +33,12 @@ class StoredRuns:
             override: a model to judge against, in place of the target's own.
 
         Raises:
-            BaselineError: there is none (``MissingBaselineError``), or it is damaged.
+            BaselineError: there is none, or it is damaged.
         """
         model = self.model(target, override)
         found = self.find(target, model)
         if found is None:
-            raise self._missing(target, model)
+            raise self.missing(target, model)
         return found
 
     def find(self, target: Target, model: ModelSpec) -> tuple[Run, str] | None:
@@ -75,11 +63,12 @@ class StoredRuns:
                 return gone
             raise
 
-    def _missing(self, target: Target, wanted: ModelSpec) -> MissingBaselineError:
+    def missing(self, target: Target, wanted: ModelSpec) -> BaselineError:
+        """Return the error of a baseline that nobody recorded."""
         known = self._places.shelf.known(target.source.name, target.direction)
         near = get_close_matches(wanted.id, known, n=SHOWN, cutoff=0)
         more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""
         there = f"; there are {', '.join(near)}{more}" if near else ""
         where = f"{target.source.name} {target.direction} in {self._places.shown(self._places.shelf.own)}"
         command = self._command(wanted.text, "--retrieval-record", "new")
-        return MissingBaselineError(f"no baseline of {wanted.id} on {where}{there}", command)
+        return BaselineError(f"no baseline of {wanted.id} on {where}{there}", remedy=f"record one with: {command}")
