@@ -332,7 +332,7 @@ def test_a_damaged_baseline_is_one_line(stored: Project) -> None:
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
-        ("form_hit_rate('indirekt', 5)", "no form 'indirekt' in this run: expected one of command, question, *"),
+        ("form_hit_rate('indirekt', 5)", "no form 'indirekt' in this run, expected one of command, question, *"),
         ("median_rank()", "median_rank is a median over queries, *"),
     ],
 )

@@ -108,11 +108,14 @@ def test_a_constant_is_told_in_each_table() -> None:
 
 def test_too_few_clips_do_not_apply() -> None:
     for table in prediction_tables(PAIRS.where(np.isin(PAIRS.clip, ["x::0", "x::1"]))):
-        assert table.note == "does not apply: 2 groups for 5 folds: expected at least one group a fold"
+        assert (
+            table.note
+            == "does not apply: 2 groups for 5 folds, expected at least one group a fold: add clips or pass fewer folds"
+        )
 
 
 def test_without_scikit_learn_the_tables_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
     for table in prediction_tables(PAIRS):
-        assert table.note.startswith("does not apply: no scikit-learn")
+        assert table.note.startswith("does not apply: scikit-learn is not installed")
         assert "\n" not in table.note
