@@ -17,7 +17,7 @@ def choose(text: str) -> str:
     if text == "auto":
         return "cuda:0" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if not DEVICE.fullmatch(text):
-        raise SpecError(f"device {text!r} is unknown", expected=EXPECTED)
+        raise SpecError(f"device {text!r} is unknown", expected=EXPECTED, remedy="name one of these")
     if text.startswith("cuda"):
         number, there = int(text.partition(":")[2] or 0), torch.cuda.device_count()
         if number >= there:

@@ -101,7 +101,9 @@ def unit_rows(output: Any, count: int) -> Vectors:
     pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
     vectors: Vectors = pooled.float().cpu().numpy()
     if vectors.shape[0] != count or vectors.ndim != 2:
-        raise ModelError(f"model returned {vectors.shape} for {count} inputs", expected="one vector each")
+        raise ModelError(
+            f"model returned {vectors.shape} for {count} inputs", expected="one vector each", remedy="check the model"
+        )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or not norms.all():
         row = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))[0])

@@ -152,6 +152,7 @@ def stated_digest(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins:
         raise ModelError(
             f"model {spec.text!r} states {STATED} {found!r}",
             expected="a function that returns 64 hex digits, over all that decides its answers",
+            remedy="correct the factory",
         )
     return found
 
@@ -197,7 +198,11 @@ def built(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = O
     """Return the object that the factory of a backend or module builds."""
     factory, arguments = _factory(spec)
     if not callable(factory):
-        raise ModelError(f"model {spec.text!r} is {type(factory).__name__}", expected="a function that returns a model")
+        raise ModelError(
+            f"model {spec.text!r} is {type(factory).__name__}",
+            expected="a function that returns a model",
+            remedy="correct the name",
+        )
     options = {"device": device, **_accepted(factory, offline=offline, pins=pins)}
     call = f"factory({', '.join([*arguments, 'device=...'])})"
     return _called(spec, "factory", call, "let it take the device that the user chose", factory, *arguments, **options)
@@ -232,6 +237,7 @@ def _model(found: Any, spec: ModelSpec) -> Model:
             raise ModelError(
                 f"model {spec.text!r}: its device is {type(found.device).__name__} {str(found.device)!r}",
                 expected="a string, as torch writes it, such as 'cpu'",
+                remedy="return str(device)",
             )
         return found
     needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(found, "score") else (RETRIEVER, "Retriever or PairScorer")

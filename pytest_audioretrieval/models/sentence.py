@@ -82,7 +82,9 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str], *, batch: int = 64) -> npt.NDArray[np.float32]:
         """Return unit vectors, float32 [len(texts), D], in the order of ``texts``."""
         if not texts:
-            raise ModelError("there are no texts to encode", expected="at least one")
+            raise ModelError(
+                "there are no texts to encode", expected="at least one", remedy="check what they were chosen by"
+            )
         # Texts of like length together, so that little is padding.
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         parts = [order[start : start + batch] for start in range(0, len(order), batch)]

@@ -52,5 +52,9 @@ load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 def _described(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> ModelIdentity:
     spec = parse(name)
     if spec.kind not in ("hub", "folder"):
-        raise SpecError(f"qwen2-audio:{name} names no model", expected="a hub id (owner/name) or a folder")
+        raise SpecError(
+            f"qwen2-audio:{name} names no model",
+            expected="a hub id (owner/name) or a folder",
+            remedy="name one of these",
+        )
     return describe(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins)

@@ -74,7 +74,9 @@ class SentenceTransformers:
             with float32_inference():
                 found = encode(inputs, batch_size=batch, show_progress_bar=False, convert_to_tensor=True)
         except Exception as error:  # of torch, transformers or the library, by what is wrong
-            raise ModelError(f"{self.name}: {one_line(error)}") from None
+            raise ModelError(
+                f"{self.name}: {one_line(error)}", remedy="try it with sentence-transformers alone"
+            ) from None
         return unit_rows(found, len(inputs))
 
 

@@ -72,7 +72,11 @@ def find(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> Path:
         from pytest_audioretrieval.models.sentence import find_minilm
 
         return find_minilm()
-    unknown = SpecError(f"st:{name} names no model", expected=f"a hub id (owner/name[@COMMIT]), a folder, or {MINILM}")
+    unknown = SpecError(
+        f"st:{name} names no model",
+        expected=f"a hub id (owner/name[@COMMIT]), a folder, or {MINILM}",
+        remedy="name one of these",
+    )
     if "/" not in name and not Path(name).exists():
         raise unknown
     spec = parse(name)

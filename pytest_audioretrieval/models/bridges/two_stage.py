@@ -37,7 +37,9 @@ class TwoStage:
         self._captioner = built(captioner, device=device, offline=offline, pins=pins)
         if not callable(getattr(self._captioner, "caption", None)):
             raise ModelError(
-                f"{self._name}: {captioner.text} made no captioner", expected="a method caption(windows, protocol)"
+                f"{self._name}: {captioner.text} made no captioner",
+                expected="a method caption(windows, protocol)",
+                remedy="correct its factory",
             )
         # ``weights_sha256`` has checked the pins.
         identity = describe(embedder, offline=True, allow_unpinned=True, pins=pins)
@@ -60,7 +62,9 @@ class TwoStage:
         captions = self._captioner.caption(windows, protocol)
         if len(captions) != len(windows) or not all(isinstance(text, str) and text.strip() for text in captions):
             raise ModelError(
-                f"{self._name}: {len(windows)} windows got the captions {list(captions)!r}", expected="one text each"
+                f"{self._name}: {len(windows)} windows got the captions {list(captions)!r}",
+                expected="one text each",
+                remedy="correct the captioner",
             )
         cut = self._embedder.count_cut(captions, protocol)
         if cut:
@@ -85,12 +89,19 @@ def stages(name: str) -> tuple[ModelSpec, ModelSpec]:
         raise SpecError(
             f"model 'two-stage:{name}' lacks a stage",
             expected="two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME",
+            remedy="name both stages",
         )
     captioner, embedder = parse(first), parse(second)
     if captioner.kind not in ("factory", "backend"):
         raise SpecError(
-            f"model 'two-stage:{name}': {first!r} is no captioner", expected="module:factory or BACKEND:NAME"
+            f"model 'two-stage:{name}': {first!r} is no captioner",
+            expected="module:factory or BACKEND:NAME",
+            remedy="name one that writes captions",
         )
     if embedder.kind == "fusion":
-        raise SpecError(f"model 'two-stage:{name}': embedder {second!r} is a fusion", expected="one model")
+        raise SpecError(
+            f"model 'two-stage:{name}': embedder {second!r} is a fusion",
+            expected="one model",
+            remedy="name one of its parts",
+        )
     return captioner, embedder

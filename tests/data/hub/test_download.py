@@ -147,8 +147,13 @@ def test_a_file_that_the_pin_does_not_name(hub: HubStub, pins: dict[str, Pin]) -
         (None, None, True, f"dataset owner/rows is not pinned: {ADD}<40 hex digits>"),
         (Pin(None, note="begins 4d18"), None, True, f"dataset owner/rows is not pinned (begins 4d18): {ADD}<40 hex"),
         (Pin("a" * 40), OTHER, False, f"--retrieval-allow-unpinned: {ADD}{OTHER}"),
-        (Pin(None), OTHER, False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
-        (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}: pass --retrieval-allow-unpinned"),
+        (Pin(None), OTHER, False, "PINS.json does not pin it, expected a pinned commit or --retrieval-allow-unpinned"),
+        (
+            Pin("a" * 40),
+            OTHER,
+            False,
+            f"PINS.json pins {'a' * 40}, expected a pinned commit or --retrieval-allow-unpinned",
+        ),
     ],
 )
 def test_an_unpinned_commit_is_refused_before_anything_is_asked(
