@@ -5,11 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.data.loading import Loading
-from pytest_audioretrieval.data.queries import Direction
-from pytest_audioretrieval.data.registry import source
-from pytest_audioretrieval.pinning import spec
 from pytest_audioretrieval.pinning.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -32,7 +27,11 @@ def load_dataset(
         SpecError, DataError, PinError: see ``data.registry.source``, ``data.manifest.load_folder``,
             ``data.hub.dataset.load_hub`` and ``data.mteb_task.load_task``.
     """
-    return source(str(name_or_folder), Path()).load(Loading(cache, Tracker(), offline, allow_unpinned))
+    from pytest_audioretrieval.data.registry import source
+    from pytest_audioretrieval.embedding.resources import Resources
+
+    resources = Resources(cache=cache, offline=offline, allow_unpinned=allow_unpinned)
+    return resources.load(source(str(name_or_folder), Path()))
 
 
 def load_retriever(
@@ -43,18 +42,19 @@ def load_retriever(
     Raises:
         SpecError, PinError, ModelError: no such model, a pair scorer, not the pinned one, or not loadable.
     """
-    from pytest_audioretrieval.models.registry import describe, load, retriever
+    from pytest_audioretrieval.embedding.assembly import Answerers
+    from pytest_audioretrieval.embedding.fusion import single
+    from pytest_audioretrieval.embedding.resources import Resources
 
-    named = spec.parse(model)
-    identity = describe(named, offline=offline, allow_unpinned=allow_unpinned)
-    found = load(named, identity, device=device, offline=offline)
-    return retriever(found, named.id)
+    resources = Resources(device=device, offline=offline, allow_unpinned=allow_unpinned)
+    (answerer,) = Answerers(resources).named([model])
+    return single(answerer).retriever
 
 
 def evaluate(
     model: str,
     dataset: Dataset,
-    direction: Direction = "t2a",
+    direction: str = "t2a",
     *,
     protocol: Protocol | None = None,
     device: str = "auto",
@@ -69,17 +69,10 @@ def evaluate(
         protocol: default ``short-clip``.
         cache: folder of an embedding store; None keeps nothing.
     """
-    from pytest_audioretrieval.embedding.embedder import Means
-    from pytest_audioretrieval.embedding.fused import embedder
-    from pytest_audioretrieval.embedding.store import Store, place
+    from pytest_audioretrieval.embedding.assembly import Answerers
+    from pytest_audioretrieval.embedding.resources import Resources
     from pytest_audioretrieval.runs.measure import measure
 
-    means = Means(
-        protocol or Protocol(),
-        Store(place(cache, device)),
-        Tracker(),
-        device=device,
-        offline=offline,
-        allow_unpinned=allow_unpinned,
-    )
-    return measure(embedder(spec.parse(model), means, {}), dataset, direction).run
+    resources = Resources(protocol or Protocol(), cache, device=device, offline=offline, allow_unpinned=allow_unpinned)
+    (answerer,) = Answerers(resources).named([model])
+    return measure(answerer, dataset, direction).run

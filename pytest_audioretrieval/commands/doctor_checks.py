@@ -18,17 +18,17 @@ from pytest_audioretrieval.gate import throughput
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.bridges.two_stage import stages
-from pytest_audioretrieval.models.hub import FORBIDDEN
 from pytest_audioretrieval.models.laion import LAION_PYTHON
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.pinning.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.pinning.spec import backends
-from pytest_audioretrieval.plugin.fixtures import GET_BENCHMARK
+from pytest_audioretrieval.plugin.throughput_needs import GET_BENCHMARK
 from pytest_audioretrieval.runs.baselines import protocols
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pinning.spec import ModelSpec
-    from pytest_audioretrieval.plugin.session import RetrievalSession, Target
+    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.plugin.targets import Target
 
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
@@ -52,12 +52,11 @@ def check(session: RetrievalSession, asked: Asked) -> list[Row]:
 
 
 def _wrong(what: str, name: str, error: RetrievalError) -> Row:
-    """Errors of ours say what was found and, after the last colon, what to do."""
-    found, _, then = str(error).rpartition(": ")
+    """Return the row of an error, which need not say again what it is about."""
+    found = f"{error.found}, expected {error.expected}" if error.expected else error.found
     for said in (f"{name}: ", f"{what} {name!r}: "):
         found = found.removeprefix(said)
-    found = found.removesuffix(FORBIDDEN)
-    return Row(what, name, found.removesuffix(": record one with") or then, then)
+    return Row(what, name, found, error.remedy)
 
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
@@ -73,7 +72,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             from pytest_audioretrieval.models.hub import download, pinned_commit
 
             allow = session.settings["allow-unpinned"]
-            commit = pinned_commit(model, project_pins(session.pins), allow_unpinned=allow)
+            commit = pinned_commit(model, project_pins(session.places.pins), allow_unpinned=allow)
             name = f"{model.id}@{commit}"
             try:
                 download(model.id, commit, offline=True)
@@ -88,10 +87,10 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 def _identified(model: ModelSpec, session: RetrievalSession) -> str:
     """Which of a model's files are the pinned ones; one that is another raises."""
     settings = session.settings
-    who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.pins)
+    who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.places.pins)
     if model.kind == "folder" or who.folder is None:
         return f"{who.folder}: a folder, not pinned; weights {who.weights_sha256[:12]}"
-    pin = project_pins(session.pins).model(model.id)
+    pin = project_pins(session.places.pins).model(model.id)
     known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
     files = deciding_files(who.folder)
     equal = sum(known.get(file) is not None for file in files)
@@ -126,7 +125,7 @@ def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 def _sentences(text: str, name: str, session: RetrievalSession) -> Row:
     allow = session.settings["allow-unpinned"]
     try:
-        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.pins)))
+        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.places.pins)))
     except RetrievalError as error:
         return _wrong("files", text, error)
 
@@ -155,7 +154,7 @@ def _module(what: str, name: str, module: str, context: str) -> Row:
 def _dataset(target: Target, session: RetrievalSession) -> Row:
     name = target.source.name
     try:
-        dataset = session.dataset(target)
+        dataset = session.measurements.dataset(target)
     except RetrievalError as error:
         return _wrong("dataset", name, error)
     where = f"folder {target.source.folder}" if target.source.folder else f"revision {dataset.revision}"
@@ -163,15 +162,15 @@ def _dataset(target: Target, session: RetrievalSession) -> Row:
 
 
 def _baseline(target: Target, session: RetrievalSession) -> Row:
-    wanted = session.baseline_spec(target)
+    wanted = session.stored.model(target)
     name = f"{wanted.id} on {target.source.name} {target.direction}"
     if session.settings["record"]:
         return Row("baseline", name, "written by this run")
     try:
-        run, path = session.baseline(target)
+        run, path = session.stored.baseline(target)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
-    now = {**session.protocol.settings(), "fingerprint": session.protocol.fingerprint}
+    now = session.protocol.stated()
     if any(new != old for _, new, old in protocols(now, run.protocol)):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
         return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
@@ -180,7 +179,7 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
 
 def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     """What is stored of a model; which of it a test judges, only the test knows."""
-    record, stored = session.settings["record"], throughput.stored_of(model.slug, session.shelf)
+    record, stored = session.settings["record"], throughput.stored_of(model.slug, session.places.shelf)
     if record and (record != "new" or not stored):
         yield Row("figure", model.id, "written by this run")
     elif not stored:
@@ -190,7 +189,7 @@ def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 
 
 def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
-    shown, device = session.shown(path), session.settings["device"].partition(":")[0]
+    shown, device = session.places.shown(path), session.settings["device"].partition(":")[0]
     try:
         stored = throughput.read(path)
         # Which one "auto" is, torch says.
@@ -246,7 +245,7 @@ def _device(session: RetrievalSession) -> Row:
 
 def _store(session: RetrievalSession) -> Row:
     try:
-        folder = session.cache
+        folder = session.places.cache
     except OSError as error:
         return Row(
             "cache", "vectors", f"{error.strerror}: {error.filename}", "--retrieval-cache DIR that can be written"

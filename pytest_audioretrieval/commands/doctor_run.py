@@ -17,7 +17,8 @@ from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
 from pytest_audioretrieval.plugin.session import session_of
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.plugin.session import RetrievalSession, Target
+    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.plugin.targets import Target
 
 #: Claims that compare with a stored run, and claims that compare with something else.
 COMPARING, ABSOLUTE = {"non_inferior", "equivalent", "superior"}, {"above_chance", "consistent"}

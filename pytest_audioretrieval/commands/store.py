@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.plugin.settings import WITHIN
+from pytest_audioretrieval.plugin.places import WITHIN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands.common import Commands

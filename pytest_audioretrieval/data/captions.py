@@ -1,4 +1,4 @@
-"""Captions as they stand in a file, cleaned as in the pinned protocol; what happens on the way is counted."""
+"""Cleaning of captions as the pinned protocol states it, with counts of what was changed or removed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_audioretrieval.data.types import Caption
 
 
 def clean(stated: Iterable[Caption], notes: Counter[str]) -> tuple[Caption, ...]:
-    """The captions that are asked: without white space around them, none empty, no text twice within a clip.
+    """Return the captions to ask: stripped of white space, none empty, and no text twice within a clip.
 
     Of equal texts of one clip the first stays, with its forms. Prose is never split.
 
     Args:
-        notes: what is stripped, removed, or shared by several clips is counted here.
+        notes: counter to which captions that are stripped, removed, or shared by several clips are added.
     """
     kept: dict[tuple[str, str], Caption] = {}
     for caption in stated:

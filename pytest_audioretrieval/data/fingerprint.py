@@ -1,4 +1,4 @@
-"""One digest that says whether two datasets are the same."""
+"""A digest that tells two datasets apart."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def fingerprint(
     *,
     merged: bool = False,
 ) -> str:
-    """sha256 (hex) over clip ids and digests, all that is asked about them, and the relevance rule, in order.
+    """Return the sha256 (hex) over clip ids and digests, all texts and choices, and the relevance rule, in order.
 
-    What is not there adds no empty place: the digest of a dataset without forms, or without ``stated`` queries, choices
-    and rewordings, is what it was before datasets could have any.
+    A part that is missing adds nothing: a dataset without forms, or without ``stated`` queries, choices and rewordings,
+    keeps the digest it had before datasets could have any.
     """
     digest = hashlib.sha256()
     digest.update(b"merged" if merged else b"separate")

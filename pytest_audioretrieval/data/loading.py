@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Track(Protocol):
-    """Wraps work of known length to show its progress."""
+    """Wrapper of work of known length that shows its progress."""
 
     def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]: ...
 

@@ -1,21 +1,11 @@
-"""From a dataset to what is asked, what is ranked, and what is right, in one direction."""
+"""Retrieval tasks of a dataset: queries, candidates and relevance, texts asking for clips or clips for texts."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from pytest_audioretrieval.data.types import Caption, Dataset
-from pytest_audioretrieval.errors import DataError
-
-#: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
-#: reformulations, and ranks clips (CORA, 3.3); ``choice`` asks which of two pairs of text and clip holds (ReasonAudio,
-#: 5.1; MASB, Exp. 1 and 4); ``texts`` how far a caption moves when its meaning, or its wording, changes (MASB, Exp. 3).
-Direction = Literal["t2a", "a2t", "forms", "choice", "texts"]
-DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-#: Where nobody says which.
-USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 
 @dataclass(frozen=True)
@@ -34,11 +24,10 @@ class Task:
 
     Attributes:
         ids: of the queries, [Q].
-        shown: what a person reads as the query: its text, or the clip's id, [Q].
-        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts tie
-            clips together, the first clip of all that hang together; of stated queries that describe no clip, the
-            query itself.
-        candidates: ids of what is ranked, in document order, [C]; ``candidates_shown`` the same for a person to read.
+        shown: the query for a person to read: its text, or the clip's id, [Q].
+        clusters: label of the resampling unit of each query, [Q]: the clip, or, where merged texts connect
+            clips, the first of the connected clips; for stated queries that describe no clip, the query itself.
+        candidates: ids of the ranked items, in document order, [C]; ``candidates_shown`` for a person to read.
         relevant: candidate indices per query, ascending, [Q][>= 1].
         slices: the part of the benchmark that each query belongs to, [Q]; None where it has no parts.
     """
@@ -53,7 +42,7 @@ class Task:
 
 
 def texts(dataset: Dataset) -> tuple[Text, ...]:
-    """The texts of a dataset in document order, merged where the dataset says so."""
+    """Return the texts of a dataset in document order, merged where the dataset says so."""
     if dataset.queries:
         return tuple(Text(q.id, q.text, q.clips, q.slice) for q in dataset.queries)
     if not dataset.merge_identical_captions:
@@ -64,28 +53,27 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
     return tuple(Text(group[0].id, text, tuple(c.clip for c in group)) for text, group in groups.items())
 
 
-def task(dataset: Dataset, direction: Direction) -> Task:
-    """Queries, candidates, relevance and clusters of ``dataset`` in ``direction``.
-
-    Raises:
-        DataError: the dataset asks nothing in this direction.
-    """
-    check_asks(dataset, direction)
-    asked = texts(dataset)
-    clips = [clip.id for clip in dataset.clips]
+def text_queries(dataset: Dataset) -> Task:
+    """Return queries, candidates, relevance and clusters where texts ask for clips."""
+    asked, clips = texts(dataset), [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
     cluster = clusters(dataset)
-    if direction == "t2a":
-        by_clip = not dataset.queries or dataset.queries_describe_clips
-        return Task(
-            ids=tuple(t.id for t in asked),
-            shown=tuple(t.text for t in asked),
-            clusters=tuple(cluster[t.clips[0]] if by_clip else t.id for t in asked),
-            candidates=tuple(clips),
-            candidates_shown=tuple(clips),
-            relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
-            slices=tuple(t.slice for t in asked) if dataset.queries else None,
-        )
+    by_clip = not dataset.queries or dataset.queries_describe_clips
+    return Task(
+        ids=tuple(t.id for t in asked),
+        shown=tuple(t.text for t in asked),
+        clusters=tuple(cluster[t.clips[0]] if by_clip else t.id for t in asked),
+        candidates=tuple(clips),
+        candidates_shown=tuple(clips),
+        relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
+        slices=tuple(t.slice for t in asked) if dataset.queries else None,
+    )
+
+
+def clip_queries(dataset: Dataset) -> Task:
+    """Return queries, candidates, relevance and clusters where clips ask for texts."""
+    asked, clips = texts(dataset), [clip.id for clip in dataset.clips]
+    cluster = clusters(dataset)
     right: dict[str, list[int]] = defaultdict(list)
     for position, text in enumerate(asked):
         for clip in text.clips:
@@ -100,30 +88,11 @@ def task(dataset: Dataset, direction: Direction) -> Task:
     )
 
 
-def check_asks(dataset: Dataset, direction: Direction) -> None:
-    """Refuse a direction in which the dataset asks nothing.
-
-    Raises:
-        DataError: says in which it does.
-    """
-    captions = dataset.captions
-    asked = {
-        "t2a": captions or dataset.queries,
-        "a2t": captions,
-        "forms": captions,
-        "choice": dataset.choices,
-        "texts": dataset.rewordings,
-    }
-    if not asked[direction]:
-        there = ", ".join(name for name, items in asked.items() if items)
-        raise DataError(
-            f"dataset {dataset.name!r} asks nothing in direction {direction}: it is for direction {there}; "
-            "choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)"
-        )
-
-
 def clusters(dataset: Dataset) -> dict[str, str]:
-    """Clip id -> label of its resampling unit: the first clip, in document order, of those that shared texts tie."""
+    """Map each clip id to its resampling unit.
+
+    The unit is the first clip, in document order, of those that shared texts connect.
+    """
     clips, asked = [clip.id for clip in dataset.clips], texts(dataset)
     order = {clip: position for position, clip in enumerate(clips)}
     parent = {clip: clip for clip in clips}

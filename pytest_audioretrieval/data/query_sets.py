@@ -12,20 +12,20 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError
 
 Cases = Literal["complete", "available"]
-#: How many ids an error shows of each side.
+#: Number of ids that an error shows of each side.
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class QueryItem:
-    """One source caption and how it is asked anew.
+    """One source caption and its reformulations.
 
     Attributes:
         id: unique within its set.
         clip: id of the target, which is also the cluster: all forms of all captions of a clip are resampled together.
         source: the source caption.
-        forms: form -> query; a form the item lacks has no key, once the item is in a ``QuerySet``.
-        others: further captions of the clip, which are neither asked nor counted as items.
+        forms: form -> query; in a ``QuerySet``, a form that the item lacks has no key.
+        others: further captions of the clip; they are neither asked nor counted as items.
         also_relevant: other clips that have the very same source caption, in document order.
     """
 
@@ -37,7 +37,7 @@ class QueryItem:
     also_relevant: tuple[str, ...] = ()
 
 
-class Pair(NamedTuple):
+class QueryPair(NamedTuple):
     """A source caption and one reformulation of it: ``items[item]``, the form, the query."""
 
     item: int
@@ -47,18 +47,18 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class QuerySet:
-    """Items that are asked, and an account of those that are not.
+    """The items of a query set that are asked, and an account of those left out.
 
     Attributes:
         name: of the set.
         forms: all forms of the set, in the order of ``pairs``.
-        items: those that are analysed, in document order.
-        clips: the clips of all items, excluded ones too, in document order: the pool that is ranked where no
-            dataset gives a larger one.
+        items: the analysed ones, in document order.
+        clips: the clips of all items, also of excluded ones, in document order: the pool to rank where no dataset
+            gives a larger one.
         missing: form -> ids of the items whose query of that form is missing or empty; forms that no item lacks
             have no key.
         excluded: ids of the items left out of ``items``.
-        notes: what was counted, for the report.
+        notes: counts for the report.
     """
 
     name: str
@@ -70,10 +70,10 @@ class QuerySet:
     notes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """[P] pairs: item by item, the forms of an item in the order of ``forms``."""
+    def pairs(self) -> tuple[QueryPair, ...]:
+        """The pairs of source caption and reformulation, [P]: item by item, in the order of ``forms``."""
         return tuple(
-            Pair(number, form, item.forms[form])
+            QueryPair(number, form, item.forms[form])
             for number, item in enumerate(self.items)
             for form in self.forms
             if form in item.forms
@@ -89,7 +89,7 @@ def collect(
     captions: Iterable[tuple[str, str]] | None = None,
     notes: Mapping[str, int] | None = None,
 ) -> QuerySet:
-    """Apply the complete-case rule and count (CORA, Table 1 and Appendix A.2).
+    """Make a query set by the complete-case rule, and count what it leaves out (CORA, Table 1 and Appendix A.2).
 
     Args:
         name: of the set.
@@ -97,12 +97,12 @@ def collect(
         forms: all forms of the set, in the order of pairs.
         cases: ``"complete"`` leaves out an item that lacks any form, as the paper does; ``"available"`` keeps the
             forms there are and leaves out an item only where it has none.
-        captions: (text, clip) of every caption known; clips that share an item's source become ``also_relevant``.
-            By default the items' own sources, those of excluded items too: their clips are still ranked.
-        notes: what a loader has counted already.
+        captions: (text, clip) of every known caption; clips that share an item's source become ``also_relevant``.
+            By default the items' own sources, also of excluded items: their clips are still ranked.
+        notes: counts that a loader has made already.
 
     Raises:
-        DataError: an item has a form that the set has not; no item is left.
+        DataError: an item has a form that the set lacks; no item is left.
     """
     known = [_strip(item, forms) for item in items]
     missing = {form: tuple(item.id for item in known if form not in item.forms) for form in forms}
@@ -117,19 +117,21 @@ def collect(
         excluded=tuple(item.id for item in known if len(item.forms) < needed),
     )
     if not made.items:
-        raise DataError(_nothing_asked(made, cases))
+        raise _no_items(made, cases)
     return replace(made, notes={**(notes or {}), **_count(made, cases)})
 
 
 def from_dataset(dataset: Dataset, *, cases: Cases = "complete") -> QuerySet:
-    """The captions of ``dataset`` that have forms; a caption's id is the item's.
+    """Make a query set of the captions of ``dataset`` that have forms; a caption's id is the item's.
 
     Raises:
         DataError: no caption has forms; or as ``collect``.
     """
     asked = [QueryItem(c.id, c.clip, c.text, c.forms) for c in dataset.captions if c.forms]
     if not asked:
-        raise DataError(f"{dataset.name}: no caption has forms: add 'forms' ({', '.join(FORMS)}) to its captions")
+        raise DataError(
+            f"{dataset.name}: no caption has forms", remedy=f"add 'forms' ({', '.join(FORMS)}) to its captions"
+        )
     return collect(
         dataset.name,
         asked,
@@ -140,7 +142,7 @@ def from_dataset(dataset: Dataset, *, cases: Cases = "complete") -> QuerySet:
 
 
 def positions(queries: QuerySet, candidates: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Where each item's clips stand among ``candidates``: the target first, then those also relevant.
+    """Return the candidate indices of each item's clips: the target first, then those also relevant.
 
     Args:
         queries: a set of I items.
@@ -150,13 +152,13 @@ def positions(queries: QuerySet, candidates: Sequence[str]) -> tuple[tuple[int, 
         Candidate indices, [I][>= 1].
 
     Raises:
-        DataError: a clip of the set, of an excluded item too, is no candidate; both sides are shown. Nothing is
-            joined silently: released query sets and audio spell the ids of the same clips differently.
+        DataError: a clip of the set, or of an excluded item, is no candidate; both sides are shown. Ids are never
+            matched loosely: released query sets and audio spell the ids of the same clips differently.
     """
     index = {clip: number for number, clip in enumerate(candidates)}
     unknown = [clip for clip in queries.clips if clip not in index]
     if unknown:
-        raise DataError(_unmatched(queries, unknown, candidates))
+        raise _unmatched(queries, unknown, candidates)
     return tuple(
         (index[item.clip], *(index[clip] for clip in item.also_relevant if clip in index)) for item in queries.items
     )
@@ -165,13 +167,17 @@ def positions(queries: QuerySet, candidates: Sequence[str]) -> tuple[tuple[int, 
 def _strip(item: QueryItem, forms: Sequence[str]) -> QueryItem:
     foreign = [form for form in item.forms if form not in forms]
     if foreign:
-        raise DataError(f"item {item.id!r} has the form {foreign[0]!r}: expected only {', '.join(forms)}")
+        raise DataError(
+            f"item {item.id!r} has the form {foreign[0]!r}",
+            expected=f"only {', '.join(forms)}",
+            remedy="remove it or correct its name",
+        )
     stripped = {form: item.forms.get(form, "").strip() for form in forms}
     return replace(item, forms={form: text for form, text in stripped.items() if text})
 
 
 def _clips_by_text(captions: Iterable[tuple[str, str]]) -> Mapping[str, dict[str, None]]:
-    """Text -> its clips, in document order."""
+    """Map each text to its clips, in document order."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for text, clip in captions:
         found[text][clip] = None
@@ -192,25 +198,26 @@ def _count(made: QuerySet, cases: Cases) -> dict[str, int]:
     return {what: count for what, count in counts.items() if count}
 
 
-def _nothing_asked(made: QuerySet, cases: Cases) -> str:
+def _no_items(made: QuerySet, cases: Cases) -> DataError:
     lacks = ", ".join(f"{form} {len(ids)}" for form, ids in made.missing.items())
-    return (
-        f"{made.name}: no item to ask among {len(made.excluded)} (items that lack a form: {lacks or 'none'}): "
-        f"expected {'all of' if cases == 'complete' else 'one of'} {', '.join(made.forms)} for one item at least"
+    return DataError(
+        f"{made.name}: no item to ask among {len(made.excluded)} (items that lack a form: {lacks or 'none'})",
+        expected=f"{'all of' if cases == 'complete' else 'one of'} {', '.join(made.forms)} for one item at least",
+        remedy="write the missing queries",
     )
 
 
-def _unmatched(queries: QuerySet, unknown: Sequence[str], candidates: Sequence[str]) -> str:
+def _unmatched(queries: QuerySet, unknown: Sequence[str], candidates: Sequence[str]) -> DataError:
     asked = set(queries.clips)
     spare = [clip for clip in candidates if clip not in asked]
     stems = {_stem(clip) for clip in spare}
     # An id may hold a point and yet have no ending.
     alike = sum(_stem(clip) in stems or clip in stems for clip in unknown)
     hint = f" ({alike} of these match a clip but for the ending of its name)" if alike else ""
-    return (
+    return DataError(
         f"{queries.name}: {len(unknown)} of {len(queries.clips)} audio ids are not among the {len(candidates)} clips "
-        f"that are ranked: {_few(unknown)}{hint}; {len(spare)} of those clips have no query: {_few(spare)}: "
-        "spell the ids alike or load the dataset the queries were written for"
+        f"that are ranked: {_few(unknown)}{hint}; {len(spare)} of those clips have no query: {_few(spare)}",
+        remedy="spell the ids alike or load the dataset that the queries were written for",
     )
 
 

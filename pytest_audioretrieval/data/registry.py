@@ -1,4 +1,4 @@
-"""From a name or a folder on the command line to a dataset; nothing is loaded before it is asked for."""
+"""Lookup of datasets by name, hub commit, mteb task or folder; nothing is loaded before it is asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset by name, and how to load it; ``folder`` is that of a user's own, ``commit`` one that was typed."""
+    """A named dataset and its loader; ``folder`` is that of a user's own, ``commit`` one that was typed."""
 
     name: str
     load: Callable[[Loading], Dataset] = field(repr=False, compare=False)
@@ -64,7 +64,7 @@ _OWN: dict[str, Source] = {
 } | {name: Source(one.slug, partial(_hub, name, None)) for name, one in SETS.items()}
 
 
-def named() -> dict[str, Source]:
+def known_datasets() -> dict[str, Source]:
     """Return every dataset that has a name."""
     others = registered(DATASETS).items()
     return _OWN | {name: Source(name, partial(_registered, point)) for name, point in others}
@@ -82,7 +82,7 @@ def _hub_folder(folder: Path, loading: Loading) -> Dataset:
     return load_hub_folder(folder, loading)
 
 
-#: Layouts of this room: how a folder is read, by what its ``dataset.toml`` states; packages register more.
+#: Layouts of this room, by the name that ``dataset.toml`` states; packages register more.
 _OWN_LAYOUTS = {"captions": _captions, "hub": _hub_folder}
 
 
@@ -90,7 +90,7 @@ def source(text: str, base: Path) -> Source:
     """Return the dataset that ``text`` names: by a name, a set of a hub ``NAME@COMMIT``, a task of mteb, or a folder.
 
     Raises:
-        SpecError: neither; shows the nearest name.
+        SpecError: ``text`` is none of these; shows the nearest name.
         DataError: the folder's ``dataset.toml`` is missing or wrong.
     """
     if text in _OWN:
@@ -104,7 +104,7 @@ def source(text: str, base: Path) -> Source:
         from pytest_audioretrieval.data.mteb_task import load_task, name_of
 
         return Source(name_of(text), lambda loading: load_task(text, offline=loading.offline))
-    known = named()
+    known = known_datasets()
     if text in known:
         return known[text]
     folder = (base / expanded(text)).absolute()

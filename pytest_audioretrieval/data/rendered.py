@@ -1,7 +1,7 @@
-"""Datasets whose clips are rendered: digests are remembered in an index that must hash to the pin.
+"""Loader of datasets whose clips are rendered; digests are kept in an index that must hash to the pin.
 
-A clip's digest needs its samples, so the first use renders every clip once and keeps the digests in an index.
-An index proves itself: only one whose fingerprint is the pinned one is believed, so a warm start renders nothing.
+A clip's digest needs its samples, so the first use renders every clip once and keeps the digests in an index. The index
+is believed only if the fingerprint of its digests is the pinned one; then a warm start renders nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
 
 T = TypeVar("T")
-#: Wraps what is rendered, to show progress.
+#: Wraps the recipes while they are rendered, to show progress.
 Progress = Callable[[Sequence[T]], Iterable[T]]
 
 
@@ -39,18 +39,18 @@ def load_rendered(
     index: Path | None = None,
     progress: Progress[T] = iter,
 ) -> Dataset:
-    """The dataset made of rendered clips, rendered here only if no index tells their digests.
+    """Return the dataset of rendered clips; clips are rendered only if no index holds their digests.
 
     Args:
-        recipes: id of a clip -> what it is rendered from, in document order.
-        render: a recipe's samples, int16 [n], 48 kHz, mono; called anew whenever a clip is read.
+        recipes: clip id -> recipe, in document order.
+        render: returns a recipe's samples, int16 [n], 48 kHz, mono; called again whenever a clip is read.
         dataset: makes the dataset of its clips.
         pinned: fingerprint that PINS.json holds for it.
-        index: file in which the digests are remembered; None keeps none.
+        index: file of the digests; None keeps none.
         progress: wraps the recipes while they are rendered.
 
     Raises:
-        PinError: the dataset that came out is not the pinned one.
+        PinError: the rendered dataset is not the pinned one.
     """
 
     def made(digests: Sequence[str]) -> Dataset:
@@ -67,21 +67,22 @@ def load_rendered(
 
 
 def verified(dataset: Dataset, pinned: str) -> Dataset:
-    """``dataset``, if its fingerprint is the pinned one.
+    """Return ``dataset`` if its fingerprint is the pinned one.
 
     Raises:
-        PinError: it is another.
+        PinError: its fingerprint is another.
     """
     if dataset.fingerprint != pinned:
         raise PinError(
-            f"dataset {dataset.name!r}: fingerprint is {dataset.fingerprint}, PINS.json expects {pinned}: "
-            "the package is damaged or of mixed versions, reinstall it"
+            f"dataset {dataset.name!r}: fingerprint is {dataset.fingerprint}",
+            expected=f"{pinned} as PINS.json states",
+            remedy="reinstall the package, it is damaged or of mixed versions",
         )
     return dataset
 
 
 def waveform(samples: npt.NDArray[np.int16]) -> Waveform:
-    """int16 [n] at 48 kHz as a mono waveform, float32 [n, 1]."""
+    """Return int16 samples [n] at 48 kHz as a mono waveform, float32 [n, 1]."""
     import numpy as np
 
     from pytest_audioretrieval.audio.types import Waveform
@@ -94,7 +95,7 @@ def _read(render: Callable[[T], npt.NDArray[np.int16]], recipe: T) -> Waveform:
 
 
 def _read_index(index: Path | None, count: int) -> list[str] | None:
-    """The digests an index holds, or None where there is no usable one; the caller checks what they prove."""
+    """Return the digests of an index, or None where there is no usable one; the caller verifies them."""
     try:
         digests = json.loads(index.read_text(encoding="utf-8")) if index else None
     except (OSError, ValueError):
@@ -109,4 +110,4 @@ def _write_index(index: Path | None, digests: list[str]) -> None:
     try:
         write_atomically(index, json.dumps(digests, indent=0).encode())
     except OSError as error:
-        warnings.warn(f"{index} was not written ({error.strerror}): clips are rendered anew next time", stacklevel=2)
+        warnings.warn(f"{index} was not written ({error.strerror}): clips are rendered again next time", stacklevel=2)

@@ -1,4 +1,4 @@
-"""What may stand as an id and as a text."""
+"""Rules for ids and texts: printable ids, texts that show something."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import unicodedata
 
 from pytest_audioretrieval.errors import DataError
 
-#: What no text holds, by its category in Unicode.
+#: Characters that no text may hold, by Unicode category.
 _BROKEN = {"Cc": "control character", "Cs": "lone surrogate"}
 
 
 def is_id(text: str) -> bool:
-    """Whether it shows something and holds printable characters only."""
+    """Return whether ``text`` shows something and holds printable characters only."""
     return bool(text.strip()) and text.isprintable()
 
 
 def shows_nothing(text: str) -> bool:
-    """Whether it holds white space and zero-width characters only."""
+    """Return whether ``text`` holds white space and zero-width characters only."""
     return all(c.isspace() or unicodedata.category(c) == "Cf" for c in text)
 
 
 def query_text(raw: str | None, what: str) -> str:
-    """A query without surrounding white space; ``""`` where there is none to ask.
+    """Return a query without surrounding white space; ``""`` where there is nothing to ask.
 
     Args:
         what: the place, for the error.
 
     Raises:
-        DataError: a control character or half a character inside, which a broken export leaves and no user types.
+        DataError: it holds a control character or half a character, which a broken export leaves and no user types.
     """
     if raw is None or shows_nothing(raw):
         return ""
@@ -35,17 +35,17 @@ def query_text(raw: str | None, what: str) -> str:
     bad = next((c for c in text if unicodedata.category(c) in _BROKEN), None)
     if bad is not None:
         kind = _BROKEN[unicodedata.category(bad)]
-        raise DataError(f"{what} holds the {kind} U+{ord(bad):04X}: remove it")
+        raise DataError(f"{what} holds the {kind} U+{ord(bad):04X}", remedy="remove it")
     return text
 
 
 def caption_text(raw: str, what: str) -> str:
-    """A source caption without surrounding white space.
+    """Return a source caption without surrounding white space.
 
     Raises:
-        DataError: it is empty, or as for a query.
+        DataError: it is empty, or no query may read so.
     """
     text = query_text(raw, what)
     if not text:
-        raise DataError(f"{what} is empty: write it or remove the line")
+        raise DataError(f"{what} is empty", remedy="write it or remove the line")
     return text

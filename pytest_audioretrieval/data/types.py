@@ -1,4 +1,4 @@
-"""Clips, captions and datasets: what is ranked, what is asked, and who is right."""
+"""Types of a dataset: clips, captions, queries, choices and their relevance."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Clip:
 
     Attributes:
         id: unique within its dataset.
-        digest: sha256 (hex) of the bytes the sound is decoded from; the embedding store is keyed by it.
+        digest: sha256 (hex) of the bytes the sound is decoded from; the key of the embedding store.
         read: decodes the sound; raises ``AudioError`` naming the clip.
-        path: where a person finds it; None where it is rendered when asked for.
+        path: of its file; None where the sound is rendered or lies inside another file.
     """
 
     id: str
@@ -34,9 +34,9 @@ class Caption:
 
     Attributes:
         id: unique within its dataset.
-        text: what it says.
+        text: its words.
         clip: id of the clip it is about.
-        forms: form -> the text asked anew in that form (``data/forms.py``); one that is missing has no key.
+        forms: form -> the text reformulated (``data/forms.py``); a missing form has no key.
     """
 
     id: str
@@ -47,12 +47,12 @@ class Caption:
 
 @dataclass(frozen=True)
 class Query:
-    """One text whose right clips are stated, not told by captions.
+    """One text with stated relevant clips, rather than those that captions imply.
 
     Attributes:
         id: unique within its dataset.
-        text: what is asked.
-        clips: ids of all right clips, at least one.
+        text: its words.
+        clips: ids of all relevant clips, at least one.
         slice: the part of the benchmark it belongs to; metrics can be read on one slice alone.
     """
 
@@ -62,8 +62,8 @@ class Query:
     slice: str
 
 
-class Pair(NamedTuple):
-    """A text and the id of a clip that it may describe."""
+class Option(NamedTuple):
+    """One of the two options of a choice: a text and the id of a clip that it may describe."""
 
     text: str
     clip: str
@@ -71,30 +71,30 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """Two pairs that differ in the text or in the clip: one holds, the other does not.
+    """Two options that differ in the text or in the clip, of which one holds and the other does not.
 
     Attributes:
         id: unique within its dataset.
-        right, wrong: a model chooses well that scores ``right`` higher.
+        right, wrong: the options; a model is correct if it scores ``right`` higher.
         cluster: label of the resampling unit: choices that share one are not independent.
         slice: the part of the benchmark it belongs to.
     """
 
     id: str
-    right: Pair
-    wrong: Pair
+    right: Option
+    wrong: Option
     cluster: str
     slice: str
 
 
 @dataclass(frozen=True)
 class Rewording:
-    """One caption, the same words with another meaning, and other words with the same meaning (MASB, Exp. 3).
+    """A caption, its attribute swap (same words, other meaning) and its paraphrase (MASB, Exp. 3).
 
     Attributes:
         id: unique within its dataset.
         text, swap, paraphrase: the caption, its attribute swap, its paraphrase.
-        recording: what it is about: "captions of all other recordings" are those with another label here.
+        recording: label of the recording that it describes: "captions of all other recordings" have another label.
         cluster: label of the resampling unit: several recordings of one track share it.
         slice: the part of the benchmark it belongs to.
     """
@@ -108,15 +108,15 @@ class Rewording:
     slice: str
 
 
-class Broken(NamedTuple):
-    """A constraint of a query that a clip breaks, in a word, and how."""
+class Violation(NamedTuple):
+    """A constraint of a query that a clip violates, in a word, and the reason."""
 
     constraint: str
-    why: str
+    reason: str
 
 
-#: (id of a query or choice, id of a clip) -> what of the query the clip breaks; nothing where it is right.
-Explain = Callable[[str, str], Sequence[Broken]]
+#: (id of a query or choice, id of a clip) -> the constraints that the clip violates; none where it is relevant.
+Explain = Callable[[str, str], Sequence[Violation]]
 
 
 @dataclass(frozen=True)
@@ -126,17 +126,18 @@ class Dataset:
     Attributes:
         name: the name tests and baselines use.
         revision: commit or recipe version the data came from; ``None`` for a user's own folder.
-        clips: in document order, which is also the order in which ties are resolved.
+        clips: in document order, which also resolves ties.
         captions: in document order; every ``Caption.clip`` is the id of one of ``clips``.
         fingerprint: sha256 (hex) over clip ids and digests, caption ids, texts and forms, and the relevance
             rule; runs of captions and clips carry that of the dataset without forms.
-        merge_identical_captions: one query with several relevant clips for a text that several clips share.
-        notes: what the loader counted on the way (duplicates removed, silent clips, ...), for the report.
+        merge_identical_captions: make one query with several relevant clips of a text that several clips share.
+        notes: counts of the loader (duplicates removed, silent clips, ...), for the report.
         queries: texts with stated relevance, asked in place of captions.
-        queries_describe_clips: whether they are descriptions, so that those of one clip are resampled together, as
-            captions are; otherwise each is a unit of its own.
-        choices: what direction ``choice`` asks; ``rewordings`` what direction ``texts`` compares.
-        explain: why a clip is not right, where the data tell.
+        queries_describe_clips: True where queries are descriptions; those of one clip are then resampled together, as
+            captions are; otherwise each query is a unit of its own.
+        choices: asked by direction ``choice``.
+        rewordings: compared by direction ``texts``.
+        explain: says why a clip is not relevant, where the data tell.
     """
 
     name: str

@@ -236,6 +236,6 @@ def _sensitivity(run: TextsLike) -> Floats:
 def _asked(run: RankingLike, column: str, *directions: str) -> npt.NDArray[Any]:
     """A column that tells of two options; in runs of other directions it is empty, or tells of something else."""
     found = getattr(run, column, None)
-    if found is None or getattr(run, "direction", directions[0]) not in directions:
+    if found is None:
         raise SpecError(f"this run has no {column} of two options: ask in direction {' or '.join(directions)}")
     return cast("npt.NDArray[Any]", found)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pytest
 
 DEFAULT_MODEL = "builtin/tiny-clap-fused"
-#: Where pytest's cache folder holds what this plugin keeps.
-WITHIN = "d/audioretrieval"
 
 
 class Option(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.gate.findings import Finding
     from pytest_audioretrieval.runs.form_rows import FormRow
 
 HEADINGS = ("model", "dataset", "direction", "metric", "baseline", "new", "difference", "interval", "margin", "verdict")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.gate.findings import Finding
 
 SCHEMA = "pytest-audioretrieval/findings/1"
 

@@ -21,7 +21,7 @@ from pytest_audioretrieval.report.columns import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_audioretrieval.gate.judging import Finding
+    from pytest_audioretrieval.gate.findings import Finding
     from pytest_audioretrieval.runs.form_rows import FormRow
 
 

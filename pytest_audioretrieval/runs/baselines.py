@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pytest_audioretrieval.base.files import write_atomically
 from pytest_audioretrieval.errors import BaselineError
-from pytest_audioretrieval.runs import run as runs
+from pytest_audioretrieval.runs import stored
 from pytest_audioretrieval.runs.run import Run
 
 
@@ -58,7 +58,7 @@ def read(path: Path) -> Run:
         content = path.read_bytes()
     except OSError as error:
         raise BaselineError(f"{path} cannot be read: {error.strerror}: check its permissions") from None
-    return runs.decode(content, str(path))
+    return stored.decode(content, str(path))
 
 
 def write(path: Path, content: str) -> None:
@@ -83,15 +83,8 @@ def refuse_incomparable(new: Run, baseline: Run, where: str) -> None:
 
 
 def _meaning(field: str, new: Run) -> str:
-    """What differs where digests do: that of the candidate pool, compared before, says what is the same."""
-    if field != "dataset.fingerprint":
-        return ""
-    if new.direction in runs.TWO_OPTIONS:
-        return " (same options: another part of the dataset differs)"
-    if new.direction == "a2t":
-        return " (same captions: a sound file or the rule for identical captions differs)"
-    texts = "the text of a caption or of one of its forms" if new.direction == "forms" else "the text of a caption"
-    return f" (same clips: {texts}, or the rule for identical captions, differs)"
+    """Return what the pools of two runs share where their datasets differ: digests alone say nothing."""
+    return f" ({new.asked.same_pool})" if field == "dataset.fingerprint" else ""
 
 
 def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:

@@ -14,7 +14,7 @@ import soundfile
 
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.manifest import load_folder
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.query_sets import from_dataset
 from pytest_audioretrieval.errors import AudioError, DataError
 
@@ -35,7 +35,7 @@ def make(folder: Path, lines: list[object], toml: str = TOML, files: tuple[str, 
 def test_a_pipe_is_not_waited_for(other: Callable[[Path], None], tmp_path: Path) -> None:
     folder = make(tmp_path / "data", [{"audio": "c.wav", "captions": ["x"]}])
     other(folder / "c.wav")
-    with pytest.raises(DataError, match=r"captions.jsonl:1: audio file 'c.wav' cannot be read: no file, but a folder"):
+    with pytest.raises(DataError, match=r"captions.jsonl:1: audio file 'c.wav' cannot be read \(a folder"):
         load_folder(folder)
 
 
@@ -73,13 +73,13 @@ def test_shared_captions_are_counted_and_can_be_merged(tmp_path: Path) -> None:
     lines = [{"audio": "a.wav", "captions": ["x", "a"]}, {"audio": "b.wav", "captions": ["x"]}]
     separate = load_folder(make(tmp_path / "d", lines))
     assert separate.notes == {"captions that several clips share": 2}
-    assert task(separate, "t2a").relevant == ((0,), (0,), (1,))
+    assert text_queries(separate).relevant == ((0,), (0,), (1,))
     merged = load_folder(make(tmp_path / "e", lines, TOML + 'identical_captions = "merge"\n'))
-    asked = task(merged, "t2a")
+    asked = text_queries(merged)
     assert asked.shown == ("x", "a")
     assert asked.relevant == ((0, 1), (0,))
     assert asked.clusters == ("a.wav", "a.wav")
-    back = task(merged, "a2t")
+    back = clip_queries(merged)
     assert back.relevant == ((0, 1), (0,))
     assert back.clusters == ("a.wav", "a.wav")
     assert merged.fingerprint != separate.fingerprint
@@ -122,7 +122,7 @@ def test_ids_that_begin_with_a_dash_and_hold_odd_characters(tmp_path: Path) -> N
         ([{"audio": "a\0.wav", "captions": ["x"]}], "leaves"),
         ([{"audio": "", "captions": ["x"]}], "leaves"),
         ([{**A, "sha256": "0" * 64}], "captions.jsonl:1: 'a.wav': sha256 is"),
-        ([{**A, "id": " "}], "captions.jsonl:1: clip id ' '"),
+        ([{**A, "id": " "}], "captions.jsonl:1: clip id is ' '"),
         ([], "no clips"),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_bad_settings_file_is_refused(tmp_path: Path, toml: str, expected: str
 
 
 def test_an_empty_folder_says_what_belongs_in_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"dataset.toml is missing: a dataset folder holds dataset.toml"):
+    with pytest.raises(DataError, match=r"dataset.toml is missing: make a folder of dataset.toml"):
         load_folder(tmp_path)
 
 
@@ -249,13 +249,13 @@ def test_a_removed_caption_takes_its_forms_along(tmp_path: Path) -> None:
     [
         (
             {"comand": ["x", "y"]},
-            "captions.jsonl:1: form 'comand' of clip 'a.wav': did you mean 'command'? known: command",
+            "captions.jsonl:1: clip 'a.wav' has the unknown form 'comand': did you mean 'command'? use command",
         ),
         (
             {"command": "x"},
-            "captions.jsonl:1: form 'command' of clip 'a.wav': queries found 1, expected 2: give one per",
+            "captions.jsonl:1: form 'command' of clip 'a.wav' has 1 queries, expected 2: give one per",
         ),
-        ({"command": []}, "form 'command' of clip 'a.wav': queries found 0, expected 2"),
+        ({"command": []}, "form 'command' of clip 'a.wav' has 0 queries, expected 2"),
         ({"command": ["x", 3]}, "captions.jsonl:1: Expected `str | null`, got `int` - at `$.forms[...][1]`"),
         (
             {"command": ["x", "a\u001bb"]},

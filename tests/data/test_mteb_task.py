@@ -20,7 +20,7 @@ import soundfile
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
 from pytest_audioretrieval.errors import AudioError, DataError, SpecError
@@ -140,7 +140,7 @@ def test_texts_that_are_right_for_one_clip_are_its_captions(provide: Provide) ->
     assert wave.rate == 48_000
     np.testing.assert_allclose(wave.samples, np.full((480, 1), 0.5), atol=1e-4)
     assert made.fingerprint == fingerprint(made.clips, SAID)
-    assert task(made, "a2t").relevant == ((0, 2), (1,))
+    assert clip_queries(made).relevant == ((0, 2), (1,))
 
 
 def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) -> None:
@@ -169,8 +169,8 @@ def test_a_text_that_is_right_for_several_clips_is_one_query(provide: Provide) -
     made = load_dataset(NAME)
     assert made.captions[:2] == (Caption("q1#a", "rain", "a"), Caption("q1#b", "rain", "b"))
     assert made.merge_identical_captions
-    assert task(made, "t2a").relevant == ((0, 1), (1,), (0,))
-    assert task(made, "a2t").relevant == ((0, 2), (0, 1))
+    assert text_queries(made).relevant == ((0, 1), (1,), (0,))
+    assert clip_queries(made).relevant == ((0, 2), (0, 1))
 
 
 def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide) -> None:
@@ -178,15 +178,15 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
     made = load_dataset(NAME)
     assert made.captions == ()
     assert made.queries[0] == Query("q1", "rain", ("a",), "all")
-    asked = task(made, "t2a")
+    asked = text_queries(made)
     assert asked.relevant == ((0,), (0,), (0,))
     assert asked.clusters == ("a", "a", "a")
     with pytest.raises(DataError, match="asks nothing in direction a2t"):
-        task(made, "a2t")
+        clip_queries(made)
 
 
 def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:
-    """Sound c has no text, so texts are queries; their wording joins them where one is right for several clips."""
+    """Sound c has no text, so texts are queries; their wording joins them where one is relevant to several clips."""
     asked = texts(("q1", "rain"), ("q2", " rain"), ("q3", "wind"), ("q4", "rain"))
     parts = {"queries": asked, "corpus": sounds(**SOUNDS, c=sound(0.75))}
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}}}))
@@ -198,7 +198,7 @@ def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(pr
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1, "a": 1}, "q3": {"a": 1}, "q4": {"b": 1}}}))
     made = load_dataset(NAME)
     assert made.queries == (Query("q1", "rain", ("a", "b"), "all"), Query("q3", "wind", ("a",), "all"))
-    assert task(made, "t2a").clusters == ("a", "a")
+    assert text_queries(made).clusters == ("a", "a")
     assert made.notes["captions repeated within a clip, removed"] == 2
 
 
@@ -237,28 +237,31 @@ def test_a_row_without_a_sound_is_one_line(audio: Any, provide: Provide) -> None
     with pytest.raises(DataError) as caught:
         load_dataset(NAME)
     assert str(caught.value) == (
-        "mteb:SoundsT2A, row 1: holds no bytes of a sound and no path of a file: expected one of them"
+        "mteb:SoundsT2A, row 1 holds no bytes of a sound and no path of a file, expected one of them: name another task"
     )
 
 
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
-        ({"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}}, "text 'q3' is right for no clip: expected one at least"),
-        ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is right for clip 'z', which is not there"),
+        (
+            {"relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}}},
+            "text 'q3' is relevant to no clip, expected one at least",
+        ),
+        ({"relevant_docs": {"q1": {"z": 1}}}, "text 'q1' is relevant to clip 'z', which is not there"),
         (
             {"queries": texts(("q1", " "), ("q2", ""), ("q3", "\u200b"))},
-            "all of its 3 texts are empty: it asks nothing",
+            "all of its 3 texts are empty",
         ),
         ({"queries": texts(("q1", 5), ("q2", "wind"), ("q3", "thunder"))}, "text 'q1' is int, expected a text"),
-        ({"queries": texts(("q1", "rain"), ("q1", "wind"))}, "text id 'q1' stands twice: expected each id once"),
+        ({"queries": texts(("q1", "rain"), ("q1", "wind"))}, "text id 'q1' occurs twice, expected each id once"),
         (
             {"corpus": Rows(2 * sounds(a=SOUNDS["a"]).rows, {"audio": Audio()})},
-            "clip id 'a' stands twice: expected each id once",
+            "clip id 'a' occurs twice, expected each id once",
         ),
         (
             {"corpus": Rows([], {"audio": {"array": "float"}})},
-            "its sounds are {'array': 'float'}: expected encoded audio",
+            "its sounds are {'array': 'float'}, expected encoded audio",
         ),
     ],
 )
@@ -266,25 +269,30 @@ def test_what_is_no_dataset(parts: dict[str, Any], expected: str, provide: Provi
     provide(Task({**T2A, **parts}))
     with pytest.raises(DataError) as caught:
         load_dataset(NAME)
-    assert str(caught.value) == f"dataset 'mteb:SoundsT2A': {expected}"
+    assert str(caught.value) == f"dataset 'mteb:SoundsT2A': {expected}: name another task"
 
 
 def test_which_task_is_said(provide: Provide) -> None:
     provide(Task(T2A, subsets=("de", "en")))
-    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A': expected mteb:SoundsT2A:SUBSET, one of de, en$"):
+    with pytest.raises(
+        SpecError,
+        match=r"^dataset 'mteb:SoundsT2A' names no subset, expected mteb:SoundsT2A:SUBSET: add one of de, en$",
+    ):
         load_dataset(NAME)
     assert load_dataset(f"{NAME}:en").name == "mteb-SoundsT2A-en"
     with pytest.raises(
-        SpecError, match=r"mteb has no such task: KeyError: 'Sounds' not found\. Did you mean: 'SoundsT2A'"
+        SpecError, match=r"mteb has no such task \(KeyError: 'Sounds' not found\. Did you mean: 'SoundsT2A'"
     ):
         load_dataset("mteb:Sounds")
     provide(Task(T2A, "t2t"))
-    with pytest.raises(SpecError, match=r"is Any2AnyRetrieval t2t: expected Any2AnyRetrieval t2a or a2t$"):
+    with pytest.raises(
+        SpecError, match=r"is Any2AnyRetrieval t2t, expected Any2AnyRetrieval t2a or a2t: name another task$"
+    ):
         load_dataset(NAME)
     made = Task(T2A)
     made.metadata.eval_splits.append("dev")
     provide(made)
-    with pytest.raises(SpecError, match=r"has splits test, dev: expected one$"):
+    with pytest.raises(SpecError, match=r"has splits test, dev, expected one: name another task$"):
         load_dataset(NAME)
 
 
@@ -296,7 +304,8 @@ def test_what_mteb_raises_is_one_line(provide: Provide, monkeypatch: pytest.Monk
     monkeypatch.setattr(made, "load_data", fail)
     provide(made)
     with pytest.raises(
-        DataError, match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it: ConnectionError: no network$"
+        DataError,
+        match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it \(ConnectionError: no network\): load it with mteb alone$",
     ):
         load_dataset(NAME)
 
@@ -337,7 +346,7 @@ def test_offline_a_task_that_connects_by_itself_is_one_line(
     with pytest.raises(DataError) as caught:
         load_dataset(NAME, offline=True)
     assert str(caught.value) == (
-        "dataset 'mteb:SoundsT2A': mteb cannot load it: OSError: no network is reached here, asked for '127.0.0.1': "
+        "dataset 'mteb:SoundsT2A': mteb cannot load it (OSError: no network is reached here, asked for '127.0.0.1'): "
         "--retrieval-offline forbids the network: download what is missing once with a network "
         "connection"
     )
@@ -349,7 +358,7 @@ def test_an_mteb_that_fails_when_it_is_imported_is_one_line(monkeypatch: pytest.
     monkeypatch.delitem(sys.modules, "mteb", raising=False)
     with pytest.raises(
         SpecError,
-        match=r"^dataset 'mteb:SoundsT2A' needs mteb: 'mteb' fails when .*::nms.*: mend the installation of mteb$",
+        match=r"^dataset 'mteb:SoundsT2A' needs mteb \('mteb' fails when .*::nms.*\): mend the installation of mteb$",
     ):
         load_dataset(NAME)
 
@@ -358,5 +367,5 @@ def test_nothing_is_loaded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "mteb", None)
     named = source(NAME, Path())
     assert (named.name, named.folder) == ("mteb-SoundsT2A", None)
-    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb: .*: pip install mteb$"):
+    with pytest.raises(SpecError, match=r"^dataset 'mteb:SoundsT2A' needs mteb \(.*\): pip install mteb$"):
         load_dataset(NAME)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.data.query_sets import Pair, QueryItem, QuerySet, collect, from_dataset, positions
+from pytest_audioretrieval.data.query_sets import QueryItem, QueryPair, QuerySet, collect, from_dataset, positions
 from pytest_audioretrieval.data.types import Caption, Dataset
 from pytest_audioretrieval.errors import DataError
 
@@ -32,7 +32,7 @@ def test_the_five_forms_stand_in_the_order_of_the_taxonomy() -> None:
 def test_pairs_go_item_by_item_in_the_order_of_the_forms() -> None:
     backwards = replace(item("b"), forms=dict(reversed(item("b").forms.items())))
     made = collect("s", [backwards, item("a")])
-    assert made.pairs == tuple(Pair(i, form, f"{form} {name}") for i, name in enumerate("ba") for form in FORMS)
+    assert made.pairs == tuple(QueryPair(i, form, f"{form} {name}") for i, name in enumerate("ba") for form in FORMS)
     assert made.clips == ("b", "a")
     assert (made.missing, made.excluded, made.notes) == ({}, (), {})
 
@@ -71,15 +71,15 @@ def test_no_item_left_is_an_error_that_counts() -> None:
     with pytest.raises(DataError) as caught:
         collect("s", [item("a", indirect=""), item("b", indirect="", command="")])
     assert str(caught.value) == (
-        "s: no item to ask among 2 (items that lack a form: command 1, indirect 2): "
-        "expected all of command, question, indirect, key_phrase, statement for one item at least"
+        "s: no item to ask among 2 (items that lack a form: command 1, indirect 2), "
+        "expected all of command, question, indirect, key_phrase, statement for one item at least: write the missing queries"
     )
     with pytest.raises(DataError, match="no item to ask among 0"):
         collect("s", [])
 
 
 def test_a_form_that_the_set_has_not_is_refused() -> None:
-    with pytest.raises(DataError, match="item 'a' has the form 'tagging': expected only command, question"):
+    with pytest.raises(DataError, match="item 'a' has the form 'tagging', expected only command, question"):
         collect("s", [item("a", tagging="x")])
 
 
@@ -114,7 +114,7 @@ def test_ids_that_do_not_match_are_an_error_that_shows_both_sides() -> None:
         "s: 2 of 3 audio ids are not among the 5 clips that are ranked: 'Santa Motor', 'b' "
         "(1 of these match a clip but for the ending of its name); "
         "4 of those clips have no query: 'Santa Motor.wav', 'd', 'e', ...: "
-        "spell the ids alike or load the dataset the queries were written for"
+        "spell the ids alike or load the dataset that the queries were written for"
     )
 
 

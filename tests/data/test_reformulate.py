@@ -287,5 +287,5 @@ def test_captions_written_by_people_are_nearly_all_read_and_lose_nothing() -> No
 
 
 def test_a_caption_without_a_word_is_named() -> None:
-    with pytest.raises(DataError, match=r"s/1\.wav#1: caption '!!!' has no word; expected a text"):
+    with pytest.raises(DataError, match=r"s/1\.wav#1: caption '!!!' has no word, expected a text"):
         reformulate_all([Caption("s/1.wav#0", "rain", "s/1.wav"), Caption("s/1.wav#1", "!!!", "s/1.wav")])

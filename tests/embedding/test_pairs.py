@@ -15,9 +15,9 @@ import pytest
 from pytest_audioretrieval.api import evaluate
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
+from pytest_audioretrieval.embedding.resources import Resources
 from pytest_audioretrieval.embedding.sharing import SHARD
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import AudioError, DataError, ModelError, SpecError
 from pytest_audioretrieval.pinning.protocol import NAMED, Protocol
 from pytest_audioretrieval.pinning.spec import parse
@@ -35,8 +35,8 @@ def forgotten() -> Iterator[None]:
     noted.clear()
 
 
-def made(model: str, folder: Path | None = None, protocol: Protocol = SHORT) -> Embedder:
-    return Embedder(parse(model), Means(protocol, Store(folder), Tracker()))
+def made(model: str, folder: Path | None = None, protocol: Protocol = SHORT) -> SingleModel:
+    return SingleModel(parse(model), Resources(protocol, folder, Tracker()))
 
 
 def bytes_of(item: Clip) -> bytes:

@@ -11,12 +11,12 @@ import pytest
 from pytest_audioretrieval.base.shipped import shipped
 from pytest_audioretrieval.errors import BaselineError, SpecError
 from pytest_audioretrieval.gate import throughput
-from pytest_audioretrieval.gate.throughput import Figure
-from pytest_audioretrieval.plugin.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.gate.throughput import Cost
+from pytest_audioretrieval.plugin.throughput_needs import NO_BENCHMARK
 
 
-def figure(cost: float, device: str = "cpu") -> Figure:
-    return Figure(device=device, protocol="short-clip", cost=cost)
+def figure(cost: float, device: str = "cpu") -> Cost:
+    return Cost(device=device, protocol="short-clip", cost=cost)
 
 
 def test_cost_is_the_least_time_of_an_item_over_the_least_of_the_reference() -> None:

@@ -17,8 +17,8 @@ from safetensors.torch import load_file, save_file
 
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import AudioError, ModelError, PinError, SpecError
 from pytest_audioretrieval.models.bridges import qwen2_audio, qwen2_audio_scorer
 from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
@@ -127,8 +127,8 @@ def test_a_model_that_says_all_alike_ties(folder: Path) -> None:
 
 
 def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
-    means = Means(replace(HEARD, audio_batch=2), Store(tmp_path), Tracker(), device="cpu")
-    scorer = Embedder(parse(f"qwen2-audio:{folder}"), means)
+    means = Resources(replace(HEARD, audio_batch=2), tmp_path, Tracker(), device="cpu")
+    scorer = SingleModel(parse(f"qwen2-audio:{folder}"), means)
     pairs = [(text, clip(name, np.repeat(wave, 3))) for name, wave in (("n", NOISE), ("t", TONE)) for text in TEXTS]
     scores = scorer.pair_scores(pairs)
     assert len(set(scores.tolist())) == 4
@@ -137,7 +137,7 @@ def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(shown_first, model.prefer([TEXTS[0]] * 2, TEXTS[::-1]), rtol=1e-6)
     # The same text twice: whatever the position is worth, the mean of both orders is one half.
     assert shown_first[1] + shown_second[1] == 1
-    again = Embedder(parse(f"qwen2-audio:{folder}"), means)
+    again = SingleModel(parse(f"qwen2-audio:{folder}"), means)
     assert again.pair_scores(pairs).tolist() == scores.tolist()
     assert "model" not in vars(again)
 

@@ -16,8 +16,8 @@ import pytest
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.base.registered import MODELS
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
@@ -233,8 +233,8 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
 
     make.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
     module.make = make  # type: ignore[attr-defined]
-    means = Means(Protocol(), Store(None), Tracker(), pins=tmp_path / "PINS.json")
-    assert Embedder(parse("retrievers_of_a_user:make"), means).model == complete()
+    means = Resources(Protocol(), None, Tracker(), pins=tmp_path / "PINS.json")
+    assert SingleModel(parse("retrievers_of_a_user:make"), means).model == complete()
     assert told == [means.pins] * 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_audioretrieval.data.queries import DIRECTIONS
+from pytest_audioretrieval.runs.directions import DIRECTIONS
 from tests.plugin.toys import Project, counts, has_traceback
 
 

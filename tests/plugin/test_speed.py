@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pytest_audioretrieval.plugin.fixtures import NO_BENCHMARK
+from pytest_audioretrieval.plugin.throughput_needs import NO_BENCHMARK
 from tests.plugin.toys import Project, counts
 
 SPEED = """

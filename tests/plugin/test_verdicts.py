@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs import run as runs
+from pytest_audioretrieval.runs import baselines, stored
 from tests.plugin.toys import Project, counts, errors, has_traceback
 
 R1 = "metrics.hit_rate(1), margin=0.03"
@@ -19,7 +18,7 @@ STORED = "baselines/toys/t2a/toy%3AToy.json"
 def change(project: Project, **fields: object) -> None:
     """Rewrite the stored run."""
     path = project.path / STORED
-    path.write_text(runs.encode(msgspec.structs.replace(baselines.read(path), **fields)))
+    path.write_text(stored.encode(msgspec.structs.replace(baselines.read(path), **fields)))
 
 
 def test_a_loss_is_explained_on_one_screen(project: Project) -> None:

@@ -16,12 +16,11 @@ from pytest_audioretrieval.benchmarks.cora.preprocessing import NONE, Rewrite, c
 from pytest_audioretrieval.report.tables.table import Table
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
 
 
 def analyse(
-    embedders: Sequence[Embedder | Fused],
+    answerers: Sequence[Answerer],
     given: Sequence[Asked],
     *,
     pooled: bool = False,
@@ -30,7 +29,7 @@ def analyse(
     """Measure, then tabulate: one table an analysis, those that do not apply with the reason.
 
     Args:
-        embedders: one a model (``embedding.fused.embedder``).
+        answerers: one a model (``embedding.assembly.Answerers``).
         given: one a dataset (``cora.pools.asked``).
         pooled: rank the clips of all datasets together (CORA, Section 4.1).
         canonicalizers: by name; none, and the tables of Appendix M are left out.
@@ -39,11 +38,11 @@ def analyse(
         RetrievalError: what cannot be measured.
     """
     asked = pools(given, pooled=pooled)
-    pairs = measure(embedders, asked)
+    pairs = measure(answerers, asked)
     controlled, reasons = controls(asked)
-    anchored = {SOURCE: pairs, **{name: measure(embedders, changed) for name, changed in controlled.items()}}
+    anchored = {SOURCE: pairs, **{name: measure(answerers, changed) for name, changed in controlled.items()}}
     rewritten = {
-        name: measure(embedders, [canonicalized(pool, rewrite) for pool in asked])
+        name: measure(answerers, [canonicalized(pool, rewrite) for pool in asked])
         for name, rewrite in (canonicalizers or {}).items()
     }
     return [

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.benchmarks.cora.pools import Pool
 from pytest_audioretrieval.errors import DataError, SpecError, refuse_namesakes
-from pytest_audioretrieval.runs.reformulated import rank_drops
+from pytest_audioretrieval.runs.directions.forms import rank_drops
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
 
 Labels = npt.NDArray[np.str_]
 Ints = npt.NDArray[np.int64]
@@ -87,29 +86,29 @@ def single(pairs: Pairs, *labels: str) -> str:
     return f"no effect of: {'; '.join(fixed)}" if fixed else ""
 
 
-def measure(embedders: Sequence[Embedder | Fused], pools: Sequence[Pool]) -> Pairs:
+def measure(answerers: Sequence[Answerer], pools: Sequence[Pool]) -> Pairs:
     """Ask every model all queries of every pool; model by model, pool by pool, each in its own order of pairs.
 
     Raises:
         SpecError: no model, or two of one name. DataError: no pool, or as ``reformulated.rank_drops``.
     """
-    names = [embedder.spec.id for embedder in embedders]
+    names = [answerer.spec.id for answerer in answerers]
     refuse_namesakes("model", names)
     if not names:
         raise SpecError("no model to ask: expected at least one")
     if not pools:
         raise DataError("no dataset to ask about: expected at least one")
-    parts = [_measured(embedder, pool) for embedder in embedders for pool in pools]
+    parts = [_measured(answerer, pool) for answerer in answerers for pool in pools]
     return Pairs(**{c.name: np.concatenate([getattr(part, c.name) for part in parts]) for c in fields(Pairs)})
 
 
-def _measured(embedder: Embedder | Fused, pool: Pool) -> Pairs:
-    found = rank_drops(embedder, pool.dataset, pool.queries)
+def _measured(answerer: Answerer, pool: Pool) -> Pairs:
+    found = rank_drops(answerer, pool.dataset, pool.queries)
     pairs = pool.queries.pairs
     items = [pool.queries.items[pair.item] for pair in pairs]
     who = {
         "dataset": np.array([pool.name_of[item.id] for item in items]),
-        "model": np.full(len(pairs), embedder.spec.id),
+        "model": np.full(len(pairs), answerer.spec.id),
         "form": np.array([pair.form for pair in pairs]),
         "item": np.array([item.id for item in items]),
         "clip": np.array([pool.cluster_of[item.clip] for item in items]),

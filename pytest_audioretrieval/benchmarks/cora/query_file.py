@@ -50,7 +50,7 @@ def load_cora(path: Path, *, name: str | None = None, cases: Cases = "complete")
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    text = read(path, expected="name a .jsonl or .csv file of queries")
+    text = read(path, remedy="name a .jsonl or .csv file of queries")
     if path.suffix == ".csv":
         yield from csv_lines(text, path, COLUMNS, (OPTIONAL,))
     elif path.suffix == ".jsonl":

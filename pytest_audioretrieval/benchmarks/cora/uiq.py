@@ -50,7 +50,7 @@ def load_uiq(path: Path, *, name: str | None = None, cases: Cases = "complete") 
     Raises:
         DataError: a line that is not as described, by number; a file of negatives; no item.
     """
-    text = read(path, expected="name a .jsonl file of UIQ queries")
+    text = read(path, remedy="name a .jsonl file of UIQ queries")
     if b'"negative_query"' in text:
         raise DataError(f"{path}: holds UIQ's negatives ('negative_query'): expected positives ('generated_query')")
     clips: dict[str, _Clip] = {}

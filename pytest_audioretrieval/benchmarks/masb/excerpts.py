@@ -14,7 +14,7 @@ from pytest_audioretrieval.audio.types import Samples
 from pytest_audioretrieval.audio.window import resample, to_mono
 from pytest_audioretrieval.base.files import write_atomically
 from pytest_audioretrieval.benchmarks.masb.annotations import EXCERPT, Annotation
-from pytest_audioretrieval.data.sound_files import by_stem, inside, only
+from pytest_audioretrieval.data.sound_files import by_stem, inside, only_file
 from pytest_audioretrieval.errors import AudioError, DataError, RetrievalError, one_line
 
 RATE = 48_000
@@ -116,7 +116,7 @@ def _find(annotation: Annotation, tracks: Path, top: Mapping[str, list[str]]) ->
     if path.is_file():
         return path
     try:
-        name = only(top.get(annotation.clip_id, []), tracks)
+        name = only_file(top.get(annotation.clip_id, []), tracks)
     except DataError as error:
         raise AudioError(f"{where}: {error}") from None
     return inside(tracks, name, where) if name else None

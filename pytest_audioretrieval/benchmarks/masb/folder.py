@@ -17,8 +17,8 @@ from pytest_audioretrieval.benchmarks.masb.order import OrderPair, load_order
 from pytest_audioretrieval.benchmarks.masb.rows import Axis
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.manifest import SETTINGS, Settings, read_settings
-from pytest_audioretrieval.data.sound_files import by_stem, file_clip, only
-from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Pair, Rewording
+from pytest_audioretrieval.data.sound_files import by_stem, file_clip, only_file
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewording
 from pytest_audioretrieval.errors import DataError
 
 #: The names of the release.
@@ -83,7 +83,7 @@ def _excerpts(folder: Path, recordings: Sequence[str], notes: Counter[str]) -> d
     files = by_stem(folder / CLIPS)
     found: dict[str, Clip] = {}
     for recording in recordings:
-        name = only(files.pop(recording, []), folder / CLIPS)
+        name = only_file(files.pop(recording, []), folder / CLIPS)
         if name:
             found[recording] = file_clip(folder, f"{CLIPS}/{name}", recording, str(folder))
     notes[f"files in {CLIPS} that no annotation names"] = sum(map(len, files.values()))
@@ -104,7 +104,7 @@ def _mixes(
     """The two mixes of each pair that has both."""
     for pair in pairs:
         files = by_stem(folder / MIXES / pair.pair_id)
-        a, b = (only(files.get(mix, []), folder / MIXES / pair.pair_id) for mix in ("A_first", "B_first"))
+        a, b = (only_file(files.get(mix, []), folder / MIXES / pair.pair_id) for mix in ("A_first", "B_first"))
         if not a or not b:
             notes["order pairs left out: a mix is missing"] += 1
             continue
@@ -118,8 +118,8 @@ def _mixes(
 def _choice(row: CaptionRow) -> Choice:
     return Choice(
         id=row.id,
-        right=Pair(row.caption_pos, row.recording),
-        wrong=Pair(row.caption_neg, row.recording),
+        right=Option(row.caption_pos, row.recording),
+        wrong=Option(row.caption_neg, row.recording),
         cluster=row.clip_id,
         slice=SLICES[row.axis],
     )
@@ -144,4 +144,4 @@ def _mirrored(pair: OrderPair) -> Iterator[Choice]:
         ("B_first", pair.caption_b_first, pair.caption_a_first),
     ):
         clip = f"{pair.pair_id}_{mix}"
-        yield Choice(clip, Pair(right, clip), Pair(wrong, clip), pair.moisesdb_track, MIRROR)
+        yield Choice(clip, Option(right, clip), Option(wrong, clip), pair.moisesdb_track, MIRROR)

@@ -37,7 +37,7 @@ def rows(path: Path, shape: type[T], *, optional: Sequence[str] = ()) -> Iterato
         DataError: the file, its header or a row is not as described.
     """
     columns = [field.encode_name for field in msgspec.structs.fields(shape)]
-    text = read(path, expected=f"name a CSV file with the columns {', '.join(columns)}")
+    text = read(path, remedy=f"name a CSV file with the columns {', '.join(columns)}")
     for number, row in csv_lines(text, path, columns, optional):
         where = f"{path}:{number}"
         cells = {column: query_text(row[column], f"{where}: {column}") for column in columns}

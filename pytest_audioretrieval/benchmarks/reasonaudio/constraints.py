@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 import msgspec
 
 from pytest_audioretrieval.benchmarks.reasonaudio.events import Composite, Event, is_label, phrase
-from pytest_audioretrieval.data.types import Broken
+from pytest_audioretrieval.data.types import Violation
 
 Kind = Literal["presence", "negation", "order", "overlap", "duration"]
 
@@ -157,10 +157,10 @@ Constraint: TypeAlias = Present | Absent | Before | Together | Lasting
 Constraints: TypeAlias = tuple[Constraint, ...]
 
 
-def broken(constraints: Constraints, composite: Composite) -> list[Broken]:
+def broken(constraints: Constraints, composite: Composite) -> list[Violation]:
     """The constraints that a clip breaks, and why; none where it is relevant."""
     told = ((constraint.kind, constraint.broken(composite)) for constraint in constraints)
-    return [Broken(kind, why) for kind, why in told if why]
+    return [Violation(kind, why) for kind, why in told if why]
 
 
 def weaker(constraint: Constraint) -> tuple[Present, ...]:

@@ -62,7 +62,7 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def listed(path: Path) -> Iterator[tuple[str, Entry]]:
     """Where each line of ``clips.jsonl`` stands, and what it says; none where there is no such file."""
     if path.exists():
-        for number, found in json_lines(read(path, expected=_EXPECTED), path, Entry):
+        for number, found in json_lines(read(path, remedy=_EXPECTED), path, Entry):
             yield f"{path}:{number}", found
 
 
@@ -84,7 +84,7 @@ def read_recipe(out: Path) -> Recipe:
     """
     path = out / RECIPE
     try:
-        recipe = msgspec.json.decode(read(path, expected=_EXPECTED), type=Recipe)
+        recipe = msgspec.json.decode(read(path, remedy=_EXPECTED), type=Recipe)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}: restore it or build into an empty folder") from None
     if recipe.schema != SCHEMA:

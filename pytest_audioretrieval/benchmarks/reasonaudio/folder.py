@@ -39,7 +39,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.lines import read
 from pytest_audioretrieval.data.manifest import SETTINGS, read_settings, verify
 from pytest_audioretrieval.data.sound_files import clip_of
-from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Explain, Pair, Query
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Explain, Option, Query
 from pytest_audioretrieval.errors import DataError
 
 #: Shows the progress of work over the clips.
@@ -82,7 +82,7 @@ def load_reasonaudio(folder: Path, *, progress: Progress = iter) -> Dataset:
         raise DataError(f"{folder / SETTINGS}: identical_captions is for layout 'captions': remove it")
     if settings.sha256 is not None:
         path = one_of(folder, QUERIES)
-        verify(hashlib.sha256(read(path, expected="restore it")).hexdigest(), settings.sha256, str(path))
+        verify(hashlib.sha256(read(path, remedy="restore it")).hexdigest(), settings.sha256, str(path))
     release = read_release(folder)
     clips = tuple(_clip(name, path, release) for name, path in progress(list(release.clips.items())))
     queries, choices = tuple(queries_of(release.queries)), tuple(choices_of(release.choices, release.queries))
@@ -126,7 +126,7 @@ def choices_of(chosen: Iterable[ReasonChoice], asked: Iterable[ReasonQuery]) -> 
     labels = {query.text: query.id for query in asked}
     for choice in chosen:
         cluster = labels.setdefault(choice.text, choice.id)
-        right, wrong = Pair(choice.text, choice.right), Pair(choice.text, choice.wrong)
+        right, wrong = Option(choice.text, choice.right), Option(choice.text, choice.wrong)
         yield Choice(choice.id, right, wrong, cluster, choice.task)
 
 

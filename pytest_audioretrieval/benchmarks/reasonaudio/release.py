@@ -172,7 +172,7 @@ def _check_relevance(path: Path, queries: _Queries, relevant: _Relevance, compos
         right = {ids[at] for at in positions(index.meeting(line.constraints))}
         for clip, where in relevant[query].items():
             if clip not in right:
-                why = broken(line.constraints, composites[clip])[0].why
+                why = broken(line.constraints, composites[clip])[0].reason
                 raise DataError(f"{where}: clip {clip!r} is not relevant to {query!r}: {why}: build the queries again")
         missing = sorted(right - set(relevant[query]))
         if missing:
@@ -196,6 +196,6 @@ def _check_choice(choice: ChoiceLine, release: Release, queries: _Queries, where
     check_task(choice, where)
     fault = broken(choice.constraints, release.composites[choice.right])
     if fault:
-        raise DataError(f"{where}: the right clip is wrong: {fault[0].why}: build the choices again")
+        raise DataError(f"{where}: the right clip is wrong: {fault[0].reason}: build the choices again")
     if not broken(choice.constraints, release.composites[choice.wrong]):
         raise DataError(f"{where}: the wrong clip meets every constraint: build the choices again")

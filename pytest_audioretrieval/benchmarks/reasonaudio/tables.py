@@ -74,7 +74,7 @@ def query_lines(path: Path) -> dict[str, tuple[int, QueryLine]]:
         rows = _rows(path, ("id", "task", "text"))
         found = _by_id(((number, QueryLine(row["id"], row["task"], row["text"])) for number, row in rows), path)
     else:
-        found = _by_id(json_lines(read(path, expected="write one query a line"), path, QueryLine), path)
+        found = _by_id(json_lines(read(path, remedy="write one query a line"), path, QueryLine), path)
     if not found:
         raise DataError(f"{path}: no queries: write one a line with id, task and text")
     return found
@@ -88,7 +88,7 @@ def choice_lines(path: Path) -> dict[str, tuple[int, ChoiceLine]]:
     """
     if not path.exists():
         return {}
-    return _by_id(json_lines(read(path, expected="write one choice a line"), path, ChoiceLine), path)
+    return _by_id(json_lines(read(path, remedy="write one choice a line"), path, ChoiceLine), path)
 
 
 def relevant_lines(path: Path) -> Iterator[Relevant]:
@@ -125,7 +125,7 @@ def task_of(line: QueryLine | ChoiceLine) -> Task:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    raw = read(path, expected=f"write a header and lines with {', '.join(columns)}")
+    raw = read(path, remedy=f"write a header and lines with {', '.join(columns)}")
     return csv_lines(raw, path, columns, tabs=path.suffix == ".tsv")
 
 

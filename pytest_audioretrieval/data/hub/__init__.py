@@ -1,1 +1,1 @@
-"""Datasets of a hub, at a pinned commit, read from their parquet files or tar archives."""
+"""Datasets of a hub at a pinned commit, read from parquet files or tar archives."""

@@ -1,4 +1,6 @@
-"""Samples of tar archives (WebDataset): members of one name make a row. They are read as streams, none is unpacked.
+"""Rows of tar archives (WebDataset): members that share a name make one row.
+
+Archives are read as streams and never unpacked.
 
 Columns are called as the library ``datasets`` calls them: ``__key__`` is the name of a sample, ``flac`` its member with
 that ending, ``json.short`` a field of its JSON member.
@@ -26,20 +28,20 @@ from pytest_audioretrieval.errors import DataError, one_line
 
 ENDINGS = (".tar", ".tar.gz", ".tgz")
 KEY = "__key__"
-#: Longest member that is read as text, in bytes.
+#: Size limit of a member that is read as text, in bytes.
 _LONGEST = 2**20
-#: Bytes that are held so that two threads, one a clip behind the other, do not begin the archive anew.
+#: Bytes to hold, so that two threads, one a clip behind the other, do not start the archive again.
 _HELD = 2**22
 
 
 def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterator[Row]:
-    """The samples of one archive, in the order in which they begin; see ``parquet.rows``.
+    """Yield the samples of one archive in the order in which they begin, like ``parquet.rows``.
 
     Args:
         audio: ending of the sounds.
 
     Raises:
-        DataError: no readable archive, a member or a field is missing or stands twice.
+        DataError: the archive cannot be read, or a member or field is missing or occurs twice.
     """
     texts = {column.partition(".")[0] for column in columns} - {KEY}
     asked = sorted({*texts, audio} if audio else texts)
@@ -47,12 +49,12 @@ def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterat
         where = f"{part.name}, {key}"
         missing = next((ending for ending in asked if ending not in found), None)
         if missing:
-            raise DataError(f"{where}: no member ends in .{missing}: expected one")
+            raise DataError(f"{where}: no member ends in .{missing}", expected="one", remedy="name another commit")
         yield Row(where, {column: _cell(column, key, found, where) for column in columns}, found.get(audio or ""))
 
 
 def _samples(part: Part, asked: Sequence[str], audio: str | None) -> dict[str, dict[str, Any]]:
-    """Name of a sample -> ending -> its text or sound; sounds are hashed and not held."""
+    """Map the name of each sample to its texts and its sound, by ending; sounds are hashed and not held."""
     samples: dict[str, dict[str, Any]] = defaultdict(dict)
     with _opening(part), tarfile.open(part.path, "r|*") as archive:
         for member in archive:
@@ -62,9 +64,13 @@ def _samples(part: Part, asked: Sequence[str], audio: str | None) -> dict[str, d
             where = f"{part.name}, {key}"
             stream = archive.extractfile(member) if member.isreg() and not member.issparse() else None
             if stream is None:
-                raise DataError(f"{part.name}: member {member.name!r} is a link or device: expected a plain file")
+                raise DataError(
+                    f"{part.name}: member {member.name!r} is a link or device",
+                    expected="a plain file",
+                    remedy="name another commit",
+                )
             if ending in samples[key]:
-                raise DataError(f"{where}: two members end in .{ending}: expected one")
+                raise DataError(f"{where}: two members end in .{ending}", expected="one", remedy="name another commit")
             if ending == audio:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
                 content = partial(_content, part.path, member.offset_data, member.size)
@@ -78,19 +84,24 @@ def _samples(part: Part, asked: Sequence[str], audio: str | None) -> dict[str, d
 def _opening(part: Part) -> Iterator[None]:
     try:
         yield
-    except (tarfile.TarError, OSError, EOFError, zlib.error, TypeError) as error:  # the last of a header cut short
+    # A header that is cut short is a TypeError.
+    except (tarfile.TarError, OSError, EOFError, zlib.error, TypeError) as error:
         raise DataError(
-            f"{part.name}: no readable tar archive ({one_line(error)}): remove it from the hub's cache"
+            f"{part.name} cannot be read as a tar archive ({one_line(error)})", remedy="remove it from the hub's cache"
         ) from None
 
 
 def _text(member: tarfile.TarInfo, stream: IO[bytes], where: str) -> str:
     if member.size > _LONGEST:
-        raise DataError(f"{where}: {member.name!r} holds {member.size} bytes: expected a text of {_LONGEST} or fewer")
+        raise DataError(
+            f"{where}: {member.name!r} holds {member.size} bytes",
+            expected=f"a text of {_LONGEST} or fewer",
+            remedy="name another commit",
+        )
     try:
         return stream.read().decode()
     except UnicodeDecodeError:
-        raise DataError(f"{where}: {member.name!r} is no text in UTF-8") from None
+        raise DataError(f"{where}: {member.name!r} is no text in UTF-8", remedy="name another commit") from None
 
 
 def _cell(column: str, key: str, found: dict[str, Any], where: str) -> Any:
@@ -100,10 +111,12 @@ def _cell(column: str, key: str, found: dict[str, Any], where: str) -> Any:
     try:
         content = json.loads(found[ending])
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: .{ending} is no JSON: {one_line(error)}") from None
+        raise DataError(f"{where}: .{ending} is no JSON ({one_line(error)})", remedy="name another commit") from None
     if not isinstance(content, dict) or field not in content:
         there = ", ".join(content) if isinstance(content, dict) else type(content).__name__
-        raise DataError(f"{where}: .{ending} has no field {field!r}: there are {there}")
+        raise DataError(
+            f"{where}: .{ending} holds {there}", expected=f"a field {field!r}", remedy="name another field or commit"
+        )
     return content[field]
 
 
@@ -112,7 +125,7 @@ def _content(path: Path, start: int, size: int) -> bytes:
 
 
 class _Unpacked:
-    """An archive's bytes without its compression: forwards is cheap, far backwards begins anew."""
+    """The decompressed bytes of an archive: reading forwards is cheap, far backwards starts again."""
 
     def __init__(self, path: Path) -> None:
         raw: Any = tarfile.open(path).fileobj  # noqa: SIM115
@@ -128,5 +141,5 @@ class _Unpacked:
 
 @lru_cache(maxsize=1)
 def _opened(path: Path) -> _Unpacked:
-    """Clips are read in document order, so one archive at a time."""
+    """Return the archive opened last: clips are read in document order, so one at a time is enough."""
     return _Unpacked(path)

@@ -1,4 +1,4 @@
-"""Files of a hub dataset at a commit, through huggingface_hub; hashed before anything opens them."""
+"""Download of a hub dataset's files at a commit, through huggingface_hub; files are hashed before they are opened."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _SHARD = re.compile(r"-\d{5}-of-(\d{5})\.parquet\Z")
 
 
 class Part(NamedTuple):
-    """One file: its path in the repository, which errors show, and where it lies."""
+    """One file: its path in the repository, which errors show, and its path on disk."""
 
     name: str
     path: Path
 
 
 def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: bool, pins: Path = OWN) -> Pin:
-    """The pin of a repository at the commit to read; of a commit that is not pinned nothing but that is known.
+    """Return the pin of a repository at the commit to read; an unpinned commit has a pin without hashes.
 
     Args:
         asked: the commit that the user names, 40 hex digits, or None for the pinned one.
@@ -46,25 +46,25 @@ def pinned(hub: str, asked: str | None, subsets: Subsets, *, allow_unpinned: boo
         pins: a project's own PINS.json, where there is one.
 
     Raises:
-        PinError: PINS.json does not pin it, or at another commit than asked for.
+        PinError: PINS.json does not pin it, or pins another commit than asked for.
     """
     pin = project_pins(pins).datasets.get(hub)
     commit = asked or (pin.revision if pin else None)
     if commit is None:
         note = f" ({pin.note})" if pin and pin.note else ""
-        raise PinError(f"dataset {hub} is not pinned{note}: {_adding(hub, '<40 hex digits>', subsets)}")
+        raise PinError(f"dataset {hub} is not pinned{note}", remedy=_adding(hub, "<40 hex digits>", subsets))
     adding = _adding(hub, commit, subsets)
     return at_commit(pin, commit, f"dataset {hub}", adding, allow_unpinned=allow_unpinned)
 
 
 def _adding(hub: str, commit: str, subsets: Subsets) -> str:
-    """The command that pins a repository."""
+    """Return the command that pins a repository."""
     files = "" if subsets == subsets_of(hub) else f" --files {shlex.quote(subsets[0][0])}"
     return f"{ADD} {DATASETS}{hub}@{commit}{files}"
 
 
 def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[Part]]:
-    """The files of each subset, downloaded where they are not cached, each with the hash that ``pin`` has for it.
+    """Download the files of each subset that are not cached, and check each against its hash in ``pin``.
 
     Raises:
         DataError: the hub, or with ``offline`` the cache, does not have them all; a pattern leaves the repository.
@@ -74,7 +74,9 @@ def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[P
     patterns = [pattern for subset in subsets for pattern in subset]
     outside = next((pattern for pattern in patterns if leaves_folder(pattern)), None)
     if outside is not None:
-        raise DataError(f"{what}: files {outside!r}: expected a pattern of paths inside the repository")
+        raise DataError(
+            f"{what}: files is {outside!r}", expected="a pattern of paths inside the repository", remedy="correct it"
+        )
     folder = download(hub, commit, offline=offline, wanted=patterns, ignore=(), kind="dataset")
     found = [_parts(folder, subset, what, offline=offline) for subset in subsets]
     _verify([part for parts in found for part in parts], pin, patterns, what)
@@ -82,7 +84,7 @@ def fetch(hub: str, pin: Pin, subsets: Subsets, *, offline: bool) -> list[list[P
 
 
 def cached(hub: str, commit: str) -> Path:
-    """The folder of all that the hub's cache has of a commit, for a library that knows which files it needs.
+    """Return the folder of all files that the hub's cache has of a commit, for a library that chooses among them.
 
     Raises:
         DataError: nothing, or not all of its numbered parquet files.
@@ -96,11 +98,13 @@ def cached(hub: str, commit: str) -> Path:
 
 def _absent(what: str, found: str, offline: bool) -> DataError:
     why = "--retrieval-offline forbids the network" if offline else "the network or the hub failed"
-    return DataError(f"{what}: {found} in the local cache, and {why}: download it once with a network connection")
+    return DataError(
+        f"{what}: {found} in the local cache, and {why}", remedy="download it once with a network connection"
+    )
 
 
 def _refuse_gaps(folder: Path, paths: Iterable[Path], what: str, *, offline: bool) -> None:
-    """Refuse splits of which numbered files are missing: the name of each says how many there are."""
+    """Refuse a split that lacks numbered files: each name says how many there are."""
     shards = ((path, shard) for path in paths if (shard := _SHARD.search(path.name)))
     splits = Counter((path.with_name(path.name[: shard.start()]), int(shard[1])) for path, shard in shards)
     for (split, count), here in splits.items():
@@ -110,7 +114,7 @@ def _refuse_gaps(folder: Path, paths: Iterable[Path], what: str, *, offline: boo
 
 
 def _parts(folder: Path, patterns: Sequence[str], what: str, *, offline: bool) -> list[Part]:
-    """The files of one subset, by the first pattern that matches; it may match several splits."""
+    """Return the files of one subset, by the first pattern that matches; it may match several splits."""
     for pattern in patterns:
         paths = sorted(path for path in folder.glob(pattern) if path.is_file())
         if not paths:
@@ -119,16 +123,18 @@ def _parts(folder: Path, patterns: Sequence[str], what: str, *, offline: bool) -
         return [Part(path.relative_to(folder).as_posix(), path) for path in paths]
     if offline:
         raise _absent(what, f"no file {patterns[-1]} is", offline)
-    raise DataError(f"{what} has no file {' or '.join(patterns)}: it is not laid out as expected, name another commit")
+    raise DataError(f"{what} has no file {' or '.join(patterns)}", remedy="name a commit that is laid out so")
 
 
 def _verify(parts: Iterable[Part], pin: Pin, patterns: Sequence[str], what: str) -> None:
-    """The pin may name files of other splits, which are not asked for."""
+    """Check the hashes of ``parts``; files of other splits that the pin names are left out."""
     named = {name: digest for name, digest in pin.files.items() if any(fnmatch(name, p) for p in patterns)}
     if not any(named.values()):
         return
     found = {part.name: sha256_of(part.path) for part in parts}
     strange = next((name for name in found if name not in named), None)
     if strange is not None:
-        raise PinError(f"{what}: {strange} is not among the files PINS.json names: pin it, or name the pinned commit")
+        raise PinError(
+            f"{what}: {strange} is not among the files that PINS.json names", remedy="pin it, or name the pinned commit"
+        )
     verify(found, msgspec.structs.replace(pin, files=named), what)

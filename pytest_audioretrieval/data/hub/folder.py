@@ -1,4 +1,4 @@
-"""A dataset of a hub whose columns a user states in ``dataset.toml``."""
+"""A hub dataset whose columns a user states in ``dataset.toml``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.hub.dataset import load_hub
-from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
+from pytest_audioretrieval.data.hub.sets import CaptionRows, Expected, HubSet
 from pytest_audioretrieval.data.manifest import read_settings
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_hub_folder(folder: Path, loading: Loading) -> Dataset:
-    """The dataset that a folder of layout ``hub`` describes.
+    """Load the dataset that a folder of layout ``hub`` describes.
 
     Raises:
         DataError: see ``read_settings`` and ``load_hub``.
@@ -27,7 +27,7 @@ def load_hub_folder(folder: Path, loading: Loading) -> Dataset:
     one = HubSet(
         name=settings.name,
         hub=hub.id,
-        layout=Rows(hub.audio, hub.clip, tuple(hub.captions), hub.files),
+        layout=CaptionRows(hub.audio, hub.clip, tuple(hub.captions), hub.files),
         licence=settings.licence,
         expected=Expected(clips=hub.clip_count, captions=hub.caption_count),
         merge=settings.identical_captions == "merge",

@@ -1,4 +1,4 @@
-"""Rows grouped by clip, as in the pinned protocol; all that happens on the way is counted."""
+"""Grouping of rows by clip, as the pinned protocol states it, with counts of what was changed or left out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pytest_audioretrieval.errors import DataError
 
 
 class Grouped:
-    """Clips and captions as they come in.
+    """Clips and captions that are collected row by row.
 
     Attributes:
         clips: by id, in document order.
-        texts: how many came in.
-        notes: what was counted.
+        texts: count of the texts that were added.
+        notes: counts for the report.
     """
 
     def __init__(self) -> None:
@@ -28,36 +28,52 @@ class Grouped:
         self._stated: dict[str, Caption] = {}
 
     def add_clip(self, name: str, sound: Sound) -> None:
-        """A row of clip ``name``.
+        """Add a row of clip ``name``.
 
         Raises:
-            DataError: no id, or an earlier row of this clip holds another sound.
+            DataError: ``name`` is no id, or an earlier row of this clip holds another sound.
         """
         known = self.clips.get(name)
         if known is None:
             if not is_id(name):
-                raise DataError(f"{sound.where}: clip id {name!r}: expected printable characters")
+                raise DataError(
+                    f"{sound.where}: clip id is {name!r}",
+                    expected="printable characters",
+                    remedy="name another column or commit",
+                )
             self.clips[name] = Clip(name, sound.digest, partial(sound.read, name))
         elif known.digest == sound.digest:
             self.notes["rows grouped with an earlier row of their clip"] += 1
         else:
-            raise DataError(f"{sound.where}: an earlier row of clip {name!r} holds another sound: expected one a clip")
+            raise DataError(
+                f"{sound.where}: an earlier row of clip {name!r} holds another sound",
+                expected="one sound a clip",
+                remedy="name another column or commit",
+            )
 
     def add_caption(self, name: str, raw: object, clip: str, where: str) -> None:
-        """A text of ``clip``.
+        """Add a text of ``clip``.
 
         Raises:
-            DataError: no text, or its id stands twice.
+            DataError: it is no text, or its id occurs twice.
         """
         if raw is not None and not isinstance(raw, str):
-            raise DataError(f"{where}: a caption of clip {clip!r} is {type(raw).__name__}, expected a text")
+            raise DataError(
+                f"{where}: a caption of clip {clip!r} is {type(raw).__name__}",
+                expected="a text",
+                remedy="name another column or commit",
+            )
         if name in self._stated or not is_id(name):
-            raise DataError(f"{where}: text id {name!r}: expected printable characters, each id once")
+            raise DataError(
+                f"{where}: text id is {name!r}",
+                expected="printable characters, each id once",
+                remedy="name another column or commit",
+            )
         self.texts += 1
         self._stated[name] = Caption(id=name, text=raw or "", clip=clip)
 
-    def asked(self) -> tuple[tuple[Clip, ...], tuple[Caption, ...]]:
-        """The captions that are left once cleaned, and their clips: one without is neither asked nor right."""
+    def cleaned(self) -> tuple[tuple[Clip, ...], tuple[Caption, ...]]:
+        """Return the cleaned captions and their clips; a clip without a caption is left out."""
         captions = clean(self._stated.values(), self.notes)
         told = {caption.clip for caption in captions}
         kept = tuple(clip for name, clip in self.clips.items() if name in told)

@@ -1,4 +1,4 @@
-"""Rows of parquet files: texts are read, sounds are hashed and decoded only when asked for.
+"""Rows of parquet files: texts are read, sounds are hashed, and decoded only on demand.
 
 Peak memory is a few times that of one row group's sounds (pyarrow decompresses a whole page), never that of all.
 """
@@ -17,21 +17,21 @@ from pytest_audioretrieval.data.hub.download import Part
 from pytest_audioretrieval.data.hub.sounds import Row, Sound
 from pytest_audioretrieval.errors import DataError, one_line
 
-#: Rows that are held at once while a file is hashed.
+#: Rows to hold at once while a file is hashed.
 _BATCH = 32
-#: Two threads that want the next row group at once read it once, and never hold two.
+#: Two threads that need the next row group at the same time read it once, and never hold two.
 _READING = Lock()
 
 
 def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterator[Row]:
-    """The rows of one file; in ``where`` they are numbered from 0, as hubs show them.
+    """Yield the rows of one file; ``where`` numbers them from 0, as hubs show them.
 
     Args:
-        columns: those to read; ``a.b`` is field ``b`` of a struct.
-        audio: the column of sounds, a struct with ``bytes``.
+        columns: names of those to read; ``a.b`` is field ``b`` of a struct.
+        audio: name of the column of sounds, a struct with ``bytes``.
 
     Raises:
-        DataError: no readable parquet file, a column is missing, or a row holds no sound.
+        DataError: the file cannot be read, a column is missing, or a row holds no sound.
     """
     wanted = [*columns, *([f"{audio}.bytes"] if audio else [])]
     number = 0
@@ -49,7 +49,7 @@ def rows(part: Part, columns: Sequence[str], audio: str | None = None) -> Iterat
 
 
 def columns_of(part: Part) -> list[str]:
-    """Names of the columns of a file."""
+    """Return the names of the columns of a file."""
     with _opened(part) as file:
         return list(file.schema_arrow.names)
 
@@ -61,15 +61,15 @@ def _opened(part: Part) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise DataError(
-            "datasets of a hub are parquet files, which pyarrow reads, and it is not installed: "
-            "pip install 'pytest-audioretrieval[hub]'"
+            "pyarrow is not installed, and datasets of a hub are parquet files",
+            remedy="pip install 'pytest-audioretrieval[hub]'",
         ) from None
     try:
         with ParquetFile(part.path) as file:
             yield file
     except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{part.name}: no readable parquet file ({one_line(error)}): remove it from the hub's cache"
+            f"{part.name} cannot be read as a parquet file ({one_line(error)})", remedy="remove it from the hub's cache"
         ) from None
 
 
@@ -77,10 +77,18 @@ def _check(schema: Any, part: Part, columns: Sequence[str]) -> None:
     for column in columns:
         name, dot, field = column.partition(".")
         if name not in schema.names:
-            raise DataError(f"{part.name}: column {name!r} is missing: there are {', '.join(schema.names)}")
+            raise DataError(
+                f"{part.name}: columns are {', '.join(schema.names)}",
+                expected=repr(name),
+                remedy="name another column or commit",
+            )
         kind = schema.field(name).type
         if dot and field not in {kind.field(i).name for i in range(kind.num_fields)}:
-            raise DataError(f"{part.name}: column {name!r} is {kind}: expected a struct with {field!r}")
+            raise DataError(
+                f"{part.name}: column {name!r} is {kind}",
+                expected=f"a struct with {field!r}",
+                remedy="name another column or commit",
+            )
 
 
 def _cells(batch: Any, column: str) -> list[Any]:
@@ -92,7 +100,11 @@ def _cells(batch: Any, column: str) -> list[Any]:
 def _sound(cell: Any, path: Path, column: str, group: int, row: int, where: str) -> Sound:
     content = cell["bytes"] if cell.is_valid else None
     if content is None or not content.is_valid:
-        raise DataError(f"{where}: column {column!r} holds no bytes of a sound: expected sounds inside the file")
+        raise DataError(
+            f"{where}: column {column!r} holds no bytes of a sound",
+            expected="sounds inside the file",
+            remedy="name another column or commit",
+        )
     digest = hashlib.sha256(content.as_buffer()).hexdigest()
     return Sound(digest, where, partial(_content, path, column, group, row))
 
@@ -105,7 +117,7 @@ def _content(path: Path, column: str, group: int, row: int) -> bytes:
 
 @lru_cache(maxsize=1)
 def _sounds(path: Path, group: int, column: str) -> Any:
-    """The sounds of a row group: clips are read in document order, so that each group is read once."""
+    """Return the sounds of a row group: clips are read in document order, so each group is read once."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:

@@ -1,4 +1,4 @@
-"""A caption asked anew in five forms, by rules alone."""
+"""Rules that reformulate a caption in five forms."""
 
 from pytest_audioretrieval.data.reformulate.forms import reformulate, reformulate_all
 

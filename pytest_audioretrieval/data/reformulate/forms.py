@@ -1,4 +1,4 @@
-"""One caption in the five forms of CORA, Appendix A.1, the same on every machine."""
+"""Reformulation of a caption in the five forms of CORA, Appendix A.1, the same on every machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATEMENTS = ("There {be} {x}.", "One can hear {x}.", "This recording contains 
 
 
 class Captioned(Protocol):
-    """What ``reformulate_all`` reads: a ``Caption``, or a ``Text`` of ``data.queries``."""
+    """An id and a text, as ``reformulate_all`` reads them: a ``Caption``, or a ``Text`` of ``data.queries``."""
 
     @property
     def id(self) -> str: ...
@@ -33,7 +33,7 @@ class Reformulated:
 
     Attributes:
         forms: caption id -> form -> query.
-        quoted: ids of the captions that no rule could read and that therefore stand quoted in four of the forms.
+        quoted: ids of the captions that no rule could read; four of their forms quote them.
     """
 
     forms: dict[str, dict[Form, str]]
@@ -41,31 +41,31 @@ class Reformulated:
 
 
 def reformulate(caption: str, key: str) -> dict[Form, str]:
-    """``caption`` in each of ``FORMS``; the opening depends on ``caption`` and ``key`` alone.
+    """Return ``caption`` in each of ``FORMS``; the opening depends on ``caption`` and ``key`` alone.
 
-    Every content word is kept. A caption that no rule can read stands as it is behind 'this description:'.
+    Every content word is kept. A caption that no rule can read is quoted behind 'this description:'.
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: the caption has no letter or digit.
     """
     return _forms(caption, read(caption), key)
 
 
 def reformulate_all(captions: Iterable[Captioned]) -> Reformulated:
-    """Each of ``captions`` in all forms, its id as the key.
+    """Return each of ``captions`` in all forms, with its id as the key.
 
     Raises:
-        DataError: an id that occurs twice; a caption without a letter or digit.
+        DataError: an id occurs twice, or a caption has no letter or digit.
     """
     forms: dict[str, dict[Form, str]] = {}
     quoted: list[str] = []
     for caption in captions:
         if caption.id in forms:
-            raise DataError(f"caption id {caption.id!r} occurs twice; expected ids of their own; rename one")
+            raise DataError(f"caption id {caption.id!r} occurs twice", expected="each id once", remedy="rename one")
         try:
             reading = read(caption.text)
         except DataError as error:
-            raise DataError(f"{caption.id}: {error}") from None
+            raise error.about(caption.id) from None
         forms[caption.id] = _forms(caption.text, reading, caption.id)
         if reading.shape is Shape.TEXT:
             quoted.append(caption.id)
@@ -84,7 +84,7 @@ def _forms(caption: str, reading: Reading, key: str) -> dict[Form, str]:
 
 
 def _opened(reading: Reading, form: Form, seed: str) -> str:
-    """``reading`` behind one of the openings of ``form``."""
+    """Return ``reading`` behind one of the openings of ``form``."""
     choices = [o for o in OPENINGS[form] if reading.shape is Shape.NOUN or o.any_shape]
     opening = choices[draw(f"{seed}/{form}", len(choices))]
     return f"{' '.join(_parts(opening, reading))}{opening.mark}"
@@ -97,7 +97,7 @@ def _parts(opening: Opening, reading: Reading) -> list[str]:
         case Shape.CONTAINER:
             parts = [opening.lead]
         case Shape.CLAUSE:
-            # 'in which, after rain, ...': what opens with a clause of its own is set off.
+            # 'in which, after rain, ...': a clause that opens the caption is set off by commas.
             comma = "," if words.tag(reading.text.split()[0].lower()) is words.Tag.SUB else ""
             parts = [opening.lead, opening.container, opening.clause + comma]
         case Shape.PREDICATE:
@@ -108,7 +108,7 @@ def _parts(opening: Opening, reading: Reading) -> list[str]:
 
 
 def _statement(reading: Reading, seed: str) -> str:
-    """A declarative sentence with a finite verb."""
+    """Return a declarative sentence with a finite verb."""
     if reading.clause:
         return f"{words.capital(reading.clause)}."
     if reading.shape is Shape.CONTAINER:
@@ -120,15 +120,15 @@ def _statement(reading: Reading, seed: str) -> str:
     return choices[draw(f"{seed}/statement", len(choices))].format(be=be, x=reading.text)
 
 
-#: What says only that something sounds.
+#: Phrases that only say that something sounds.
 _HEARD = re.compile(r"\b(one hears|can be heard|there (is|are))\b", re.IGNORECASE)
 
 
 def key_phrase(caption: str) -> str:
-    """``caption`` without articles, auxiliaries, pronouns, 'and', 'of' and commas, in its own order.
+    """Return ``caption`` without articles, auxiliaries, pronouns, 'and', 'of' and commas, in its own order.
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: the caption has no letter or digit.
     """
     text = words.lower_first(tidy(caption))
     every = _HEARD.sub("", text).replace(",", " ").split()
@@ -137,7 +137,7 @@ def key_phrase(caption: str) -> str:
         if _dropped(word.lower(), every[number + 1 : number + 2]):
             continue
         if kept and kept[-1].lower() == word.lower() and every[number - 1] != kept[-1]:
-            # 'the bass of a tabla and a tabla' keeps what parts the two.
+            # 'the bass of a tabla and a tabla' keeps the word between the two.
             kept.append("and")
         kept.append(word)
     return " ".join(kept or text.split())

@@ -1,4 +1,4 @@
-"""Reads a caption by rule: is it a noun phrase, a sentence, or neither, and how does it stand inside a sentence."""
+"""Rules that read a caption: as a noun phrase, a sentence, or neither, and in its form inside a sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_audioretrieval.errors import DataError
 
 
 class Shape(Enum):
-    """What a caption is, and with it what may stand before it."""
+    """The kind of a caption, which decides what may precede it."""
 
     NOUN = "a noun phrase: 'a dog barking while cars pass'"
     CONTAINER = "a noun phrase that names the recording itself: 'a recording of rain'"
@@ -25,14 +25,14 @@ class Shape(Enum):
 
 @dataclass(frozen=True)
 class Reading:
-    """A caption, ready to stand inside a sentence.
+    """A caption in the form that it takes inside a sentence.
 
     Attributes:
-        shape: what it is.
+        shape: its kind.
         text: the caption without its final mark, its first letter small; for a predicate without its 'it'.
         clause: the same as a sentence, where it is one or where 'is' or 'are' makes it one.
-        plural: whether 'there are' agrees with it, rather than 'there is'.
-        definite: whether it begins with 'the' or the like, which 'there is' does not take.
+        plural: True where 'there are' agrees with it, rather than 'there is'.
+        definite: True where it begins with 'the' or the like, which 'there is' does not take.
     """
 
     shape: Shape
@@ -43,7 +43,7 @@ class Reading:
 
 
 _TOKEN = re.compile(r"[\w'’&/.%-]+|,")
-#: A sentence that ends inside, a comma without a space, or a quotation mark: no rule reads these.
+#: Captions that no rule reads: with a sentence end inside, a comma without a space, or a quotation mark.
 _ODD = re.compile(r"\.(\s|$)|\w,\w|(^|\s)['’]|['’][A-Z]|^,")
 _MARKS = ".!?,;:…-–—。！？ "
 _CONTAINER = re.compile(r"(an? |the |this )?(audio )?(recording|clip|audio|sound clip|soundtrack) of ")
@@ -51,10 +51,10 @@ _PREDICATE = re.compile(r"it ((?:starts|begins|opens|ends|finishes) with .*)")
 
 
 def read(caption: str) -> Reading:
-    """Read ``caption``.
+    """Read ``caption`` by the rules.
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: the caption has no letter or digit.
     """
     text = tidy(caption)
     tokens = tuple(Token(t, i, i == 0) for i, t in enumerate(_TOKEN.findall(text)))
@@ -71,15 +71,17 @@ def read(caption: str) -> Reading:
 
 
 def tidy(caption: str) -> str:
-    """``caption`` with single spaces and without marks or spaces at its end.
+    """Return ``caption`` with single spaces and without marks or spaces at its end.
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: the caption has no letter or digit.
     """
     printable = "".join(" " if unicodedata.category(c)[0] in "ZC" else c for c in caption)
     text = " ".join(printable.split()).rstrip(_MARKS)
     if not any(c.isalnum() for c in text):
-        raise DataError(f"caption {caption[:60]!r} has no word; expected a text that names a sound; remove it")
+        raise DataError(
+            f"caption {caption[:60]!r} has no word", expected="a text that names a sound", remedy="remove it"
+        )
     return text
 
 
@@ -88,13 +90,13 @@ def _joined(parts: list[str]) -> str:
 
 
 class _Sentence:
-    """A caption as tokens, and what has to be put in before which of them."""
+    """The tokens of a caption, with the rules that insert words and mend articles."""
 
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
 
     def reading(self) -> Reading | None:
-        """What the caption is; ``None`` if no rule fits."""
+        """Return the reading of the caption; ``None`` if no rule fits."""
         if self.tokens[0].tag is Tag.SUB:
             return self._after_opening_clause()
         parts = segments(self.tokens)
@@ -112,7 +114,7 @@ class _Sentence:
         return Reading(shape, self._text(articles), clause, parts[0].plural, definite)
 
     def _after_opening_clause(self) -> Reading | None:
-        """'After a bang, a dog barks': what stands behind some comma has to be a sentence."""
+        """Read 'After a bang, a dog barks': the part after some comma has to be a sentence."""
         for comma in (t.at for t in self.tokens if t.tag is Tag.COMMA):
             rest = segments(self.tokens[comma + 1 :])
             if not rest:
@@ -124,7 +126,7 @@ class _Sentence:
         return None
 
     def _text(self, inserted: dict[int, str]) -> str:
-        """The caption for the middle of a sentence, with words ``inserted`` before their places and articles mended."""
+        """Return the caption as it stands inside a sentence: words ``inserted`` at their places, articles mended."""
         parts: list[str] = []
         for token in self.tokens:
             if token.at in inserted:
@@ -141,14 +143,14 @@ class _Sentence:
 
 
 def _articles(parts: list[Segment], *, sentence: bool) -> dict[int, str]:
-    """Place -> the 'a' or 'an' that a part lacks: 'dog barking'."""
+    """Map the place of each part that lacks 'a' or 'an' ('dog barking') to the article."""
     subjects = [p for p in parts if p is parts[0] or p.kind in (Kind.PARTICIPLE, Kind.CLAUSE)]
     lacking = [_article(part.tokens, sentence=sentence) for part in subjects]
     return dict(filter(None, lacking))
 
 
 def _article(tokens: list[Token], *, sentence: bool) -> tuple[int, str] | None:
-    """Where a thing one can count stands alone in the singular, and its article."""
+    """Return the place and article of a countable noun that stands alone in the singular."""
     first = tokens[0]
     # In a sentence the last of these words may be its verb.
     name = (Tag.NOUN, Tag.ADJ) if sentence else (Tag.NOUN, Tag.ADJ, Tag.BASE, Tag.S)
@@ -160,7 +162,7 @@ def _article(tokens: list[Token], *, sentence: bool) -> tuple[int, str] | None:
 
 
 def _combine(parts: list[Segment]) -> tuple[Shape, dict[int, str]]:
-    """The shape of the whole, and the 'is' or 'are' that make a sentence of it."""
+    """Return the shape of the whole, and the 'is' or 'are' that would make a sentence of it."""
     kinds = [segment.kind for segment in parts]
     if Kind.UNKNOWN in kinds or kinds[0] in (Kind.VERB, Kind.REST) or any(map(_ill_tied, parts)):
         return Shape.TEXT, {}
@@ -179,7 +181,7 @@ def _combine(parts: list[Segment]) -> tuple[Shape, dict[int, str]]:
 
 
 def _settled(parts: list[Segment], kinds: list[Kind]) -> list[Kind]:
-    """Words that may be verb or noun, settled: verbs in a caption that has a sentence, nouns in one that has none."""
+    """Settle words that may be verb or noun: verbs in a caption that has a sentence, nouns in one that has none."""
     sentence = kinds[0] is Kind.CLAUSE or (kinds[0] in (Kind.EITHER, Kind.PARTICIPLE) and Kind.CLAUSE in kinds)
     either = Kind.CLAUSE if sentence else Kind.NOUN
     return [
@@ -189,19 +191,19 @@ def _settled(parts: list[Segment], kinds: list[Kind]) -> list[Kind]:
 
 
 def _continued(segment: Segment, first: Kind, *, sentence: bool) -> Kind:
-    """'and clicks', 'then starts': a second verb, or a second noun."""
+    """Decide whether 'and clicks' or 'then starts' is a second verb or a second noun."""
     verb = next(t for t in segment.tokens if t.tag not in NEGLIGIBLE)
     surely = first is Kind.PARTICIPLE and verb.tag is Tag.S and verb.lower not in words.EITHER
     return Kind.VERB if (sentence and first is not Kind.NOUN) or surely else Kind.NOUN
 
 
 def _ill_tied(segment: Segment) -> bool:
-    """'followed by a dog barks'."""
+    """Return whether a sentence follows a word that takes a noun phrase: 'followed by a dog barks'."""
     return bool(TIES & set(segment.joint)) and segment.kind is Kind.CLAUSE
 
 
 def _loose(parts: list[Segment], kinds: list[Kind], number: int) -> bool:
-    """Whether a part hangs on no verb: 'a man speaks and a bang', 'a man speaking and a bang'."""
+    """Return whether a part belongs to no verb: 'a man speaks and a bang', 'a man speaking and a bang'."""
     segment = parts[number]
     if segment.scoped or kinds[number] not in (Kind.NOUN, Kind.GERUND):
         return False
@@ -212,7 +214,7 @@ def _loose(parts: list[Segment], kinds: list[Kind], number: int) -> bool:
 
 
 def _common_subject(parts: list[Segment]) -> int:
-    """Where the verb of 'a man, a woman and a child talk' stands; 0 if there is none."""
+    """Return the index of the part that ends 'a man, a woman and a child talk'; 0 if there is none."""
     for number, segment in enumerate(parts[1:], start=1):
         if segment.several and not segment.scoped:
             return number

@@ -1,4 +1,4 @@
-"""Which words of a query say what is heard, which say that somebody searches, and which only make a sentence of it.
+"""Word groups of a query: acoustic content, query intent, and function words.
 
 The three groups are CORA's (Appendix I), which gives no lists: these are by single words, from the lists of ``words``
 and the vocabulary of ``openings``. Many words of an opening also name sounds ("play", "hand", "surface"). They count as
@@ -39,7 +39,7 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Verbs of asking, and what is asked for: intent wherever they stand.
+#: Verbs of asking, and nouns for recordings: intent wherever they stand.
 _SEEK = _listed(
     "find search locate retrieve fetch seek hear heard listen look need want wish obtain request display discover "
     "identify detect browse"
@@ -53,24 +53,24 @@ _POLITE = _listed(
     "please kindly sorry excuse thank thanks grateful appreciate favour favor maybe perhaps possible possibly wonder "
     "hope hoping me us not able what how why whether let's"
 )
-#: The same of words that name sounds too, or say what these are like: form in an opening only.
+#: Polite words that also name or describe sounds: form in an opening only.
 _POLITE_OPENING = _listed(
     "trouble bother busy chance convenience curious glad great happy interested kind love mind minute moment nice "
     "right time"
 )
-#: Order, degree, and auxiliaries that no list of captions tags as such.
+#: Words of order and degree, and auxiliaries that no list of captions tags as such.
 _CONNECTIVES = _listed(
     "first next finally afterwards later eventually thereafter meanwhile also too very quite rather just only still "
     "almost instead else all following being having doing"
 )
-#: What the reformulator and the wrapper write beyond the openings.
+#: Words that the reformulator and the wrapper write beyond the openings.
 _FRAMES = " ".join((*FRAMES.values(), "contains features"))
-#: Before a verb, though a determiner, a preposition or a verb of asking elsewhere: 'to', 'can one', 'will a search'.
+#: Words that precede a verb here ('to', 'can one', 'will a search'), but a noun elsewhere.
 _SUBJECTS = _listed("to one search")
 
 
 def grouped(query: str) -> tuple[Word, ...]:
-    """The words and marks of ``query``, in order; together they hold all of it but white space."""
+    """Return the words and marks of ``query`` in order; together they hold all of it but white space."""
     found: list[Word] = []
     opening, before = True, ""
     for match in _WORD.finditer(query):
@@ -97,13 +97,13 @@ def _group(word: str, before: str, *, opening: bool) -> Group:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Every word an opening or a frame is made of, apostrophes cut off."""
+    """Return every word of the openings and frames, with apostrophes cut off."""
     parts = [f"{o.lead} {o.container} {o.noun} {o.clause}" for choices in OPENINGS.values() for o in choices]
     return frozenset(_APOSTROPHE.split(word)[0] for word in _WORD.findall(" ".join((*parts, _FRAMES)).lower()))
 
 
 def _names_sounds(word: str) -> bool:
-    """Whether captions use ``word`` too: by its tag, or as one of the nouns no list has."""
+    """Return whether captions use ``word`` too: by its tag, or as one of the nouns that no list has."""
     return words.tag(word) is not Tag.NOUN or word in ("hand", "surface", "present", "time", "right", "great", "kind")
 
 
@@ -114,7 +114,7 @@ def _takes_object(before: str) -> bool:
 
 
 def _is_of(word: str, listed: frozenset[str]) -> bool:
-    """Whether ``word`` or what it is a regular form of is ``listed``."""
+    """Return whether ``word`` or the word that it is a regular form of is ``listed``."""
     forms = {word}
     for ending in ("s", "es", "ing", "ed"):
         if word.endswith(ending):

@@ -1,7 +1,7 @@
-"""How people begin to ask for a recording, and what may follow each beginning.
+"""Openings with which people ask for a recording, and the words that may follow each.
 
-The wording is our own; what the three forms are is CORA, Appendix A.1. No opening has a word in common with what the
-built-in captions name, so an opening never adds content.
+The wording is our own; the three forms are those of CORA, Appendix A.1. No opening shares a word with the names in the
+built-in captions, so an opening never adds content.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class Opening:
 
     Attributes:
         lead: its first words, 'Find me'.
-        container: what is asked for, 'a clip'; empty where the sounds themselves are asked for.
-        noun: what ties a noun phrase to it, 'of' or nothing.
-        clause: what ties a sentence to it, 'in which'; empty if it takes none.
+        container: the thing asked for, 'a clip'; empty where the sounds themselves are asked for.
+        noun: link to a noun phrase, 'of' or nothing.
+        clause: link to a sentence, 'in which'; empty if it takes none.
         mark: the final mark, '.' or '?'.
     """
 
@@ -29,7 +29,7 @@ class Opening:
 
     @property
     def any_shape(self) -> bool:
-        """Whether it takes any caption, and not noun phrases alone."""
+        """True if it takes any caption, and not noun phrases alone."""
         return bool(self.container)
 
 
@@ -220,7 +220,7 @@ def _table(rows: str, mark: str) -> tuple[Opening, ...]:
     return tuple(Opening(lead, container, noun, clause, mark) for lead, container, noun, clause in parts)
 
 
-#: form -> its openings, CORA's three forms that have one
+#: Form -> its openings, for the three forms that have one.
 OPENINGS: dict[str, tuple[Opening, ...]] = {
     "command": _table(_COMMAND, "."),
     "question": _table(_QUESTION, "?"),

@@ -1,4 +1,4 @@
-"""The parts of a caption, between "and", "then" and commas, and what each is: a thing, a scene, a sentence."""
+"""Segments of a caption, between "and", "then" and commas, and the kind of each: a thing, a scene, a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Token:
 
 
 class Kind(Enum):
-    """What one part of a caption is, between 'and', 'then' or commas."""
+    """The kind of one part of a caption, between 'and', 'then' or commas."""
 
     NOUN = "a dog"
     PARTICIPLE = "a dog barking"
@@ -44,15 +44,15 @@ class Kind(Enum):
 
 @dataclass
 class Segment:
-    """One part of a caption.
+    """One part of a caption, between 'and', 'then' or commas.
 
     Attributes:
         tokens: its words.
-        joint: the words that tie it to what stands before.
-        scoped: whether it hangs on an earlier 'with' or 'followed by'.
-        verb: where 'is' or 'are' would stand, a place in the caption.
-        several: whether its finite verb asks for more than one subject.
-        closed: a sentence with nothing behind its verb.
+        joint: the words that link it to the part before.
+        scoped: True if it depends on an earlier 'with' or 'followed by'.
+        verb: place in the caption at which 'is' or 'are' would stand.
+        several: True if its finite verb needs more than one subject.
+        closed: True for a sentence with nothing behind its verb.
     """
 
     tokens: list[Token]
@@ -67,7 +67,7 @@ class Segment:
 
 @dataclass
 class _Scan:
-    """Walks one segment from left to right until its kind is known."""
+    """A walk over one segment from left to right until its kind is known."""
 
     segment: Segment
     determiner: str = ""
@@ -102,12 +102,12 @@ class _Scan:
         self.segment.plural = kind is Kind.EITHER or self._agrees_with_are()
 
     def _goes_on(self, tokens: list[Token]) -> bool:
-        """'and barking at a cat', but not 'and barking dogs'."""
+        """Return whether the tokens are like 'and barking at a cat', and not like 'and barking dogs'."""
         things = (Tag.NOUN, Tag.S, Tag.BASE, Tag.ADJ, Tag.ING)
         return tokens[0].tag is Tag.ING and not any(t.tag in things for t in tokens[1:2])
 
     def _lead(self, tokens: list[Token], *, opens: bool) -> Kind | None:
-        """What the first word alone decides."""
+        """Return the kind that the first word alone decides; ``None`` if it decides none."""
         if not tokens:
             return Kind.REST
         first = tokens[0].tag
@@ -147,7 +147,7 @@ class _Scan:
         return alone[token.tag](token) if token.tag in alone else None
 
     def _finite(self, token: Token, after: Token | None) -> Kind | None:
-        """'is', 'began', but not the can that is opened."""
+        """Read 'is' or 'began' as a finite verb, but not the can that is opened."""
         if token.lower == "can" and (after is None or after.tag not in (Tag.AUX, Tag.BASE)):
             return self._noun(token)
         self.segment.several = token.lower in ("are", "were", "have", "do")
@@ -173,7 +173,7 @@ class _Scan:
         return None
 
     def _noun(self, token: Token) -> Kind | None:
-        """A noun; after 'a' and another noun, a plural one is more likely a verb that is not listed."""
+        """Read a noun; after 'a' and another noun, a plural one is more likely a verb that is not listed."""
         late = self.nouns and not self.prepositions and not self.participle and self.before is Tag.NOUN
         late = late and not self._owned_by(token)
         if late and self.determiner in words.SINGULAR_DET and words.plural(token.lower):
@@ -185,7 +185,7 @@ class _Scan:
         return any(t.at == token.at - 1 and t.lower.endswith("'s") for t in self.segment.tokens)
 
     def _s(self, token: Token, after: Token | None) -> Kind | None:
-        """'barks': the verb of the sentence, or a plural noun."""
+        """Read 'barks': the verb of the sentence, or a plural noun."""
         follows = after.tag if after else None
         names = not self.nouns or self.before in (Tag.ADJ, Tag.DET, Tag.PREP, Tag.ED) or self._owned_by(token)
         if names or (after and after.lower == "of"):
@@ -215,7 +215,7 @@ class _Scan:
         return bool(self.prepositions) and self.prepositions[0] == "of" and self.head in words.EVENTS
 
     def _base(self, token: Token) -> Kind | None:
-        """'bark': the verb after a plural, a noun elsewhere."""
+        """Read 'bark': the verb after a plural, a noun elsewhere."""
         plain = token.lower in words.PLAIN_VERBS
         if self.participle and plain and self.before is Tag.ING:
             self.segment.several, self.segment.verb = True, -1
@@ -229,7 +229,7 @@ class _Scan:
         return None
 
     def _ing(self, token: Token, after: Token | None) -> Kind | None:
-        """'barking': what somebody does, or a noun of its own ('the barking', 'a railroad crossing bell')."""
+        """Read 'barking': what somebody does, or a noun ('the barking', 'a railroad crossing bell')."""
         names = not self.nouns or self.before in (Tag.DET, Tag.PREP, Tag.ADJ)
         if names or self.participle or (after and after.lower in words.COMPOUND_HEADS):
             if not self.participle:
@@ -262,14 +262,14 @@ class _Scan:
         return self.head_plural
 
 
-#: What leaves its object open to more: 'with a dog barking and a cat meowing'.
+#: Words whose object may go on: 'with a dog barking and a cat meowing'.
 _OPEN = frozenset(("with", "including", "hear", "hears", "contains", "features"))
-#: What ties a noun phrase to what stands before: 'followed by rain'.
+#: Words that link a noun phrase to the part before: 'followed by rain'.
 TIES = frozenset(("followed", "preceded", "proceeded", "accompanied"))
 
 
 def segments(tokens: tuple[Token, ...]) -> list[Segment]:
-    """The parts before the first 'as', 'while' or 'that': what follows those fits behind anything."""
+    """Return the parts before the first 'as', 'while' or 'that': what follows those fits behind anything."""
     found = [Segment([])]
     scoped = False
     for token in _head(tokens):
@@ -292,7 +292,7 @@ def segments(tokens: tuple[Token, ...]) -> list[Segment]:
 
 
 def _with_lone_adjectives(parts: list[Segment]) -> list[Segment]:
-    """'Fast and loud | typing' is one part: adjectives alone belong to what follows."""
+    """Join adjectives that stand alone to what follows: 'Fast and loud | typing' is one part."""
     found: list[Segment] = []
     for segment in parts:
         lone = bool(found) and all(t.tag in (Tag.ADJ, Tag.ADV, Tag.DET) for t in found[-1].tokens)

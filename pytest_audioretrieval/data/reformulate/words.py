@@ -1,4 +1,4 @@
-"""What single English words are, as far as captions of sounds need it: closed lists and spelling rules, no model."""
+"""Part-of-speech rules for single English words, as captions of sounds need them: closed lists and spelling rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 
 class Tag(Enum):
-    """The part a word may play; ``S`` and ``BASE`` are verb or noun, which the words around it decide."""
+    """The part of speech of a word; ``S`` and ``BASE`` are verb or noun, which the words around it decide."""
 
     ADJ = "adjective"
     ADV = "adverb"
@@ -186,7 +186,7 @@ _SAID_WITH_AN = re.compile(r"(hour|honest|hono|heir)")
 
 
 def article(word: str) -> str:
-    """'a' or 'an', by how ``word`` is said: an hour, a unit, an FM radio, an 8-bit tune."""
+    """Return 'a' or 'an', by the sound of ``word``: an hour, a unit, an FM radio, an 8-bit tune."""
     bare = word.lstrip("'\"“‘(")
     lower = bare.lower()
     if bare[:1].isdigit():
@@ -200,7 +200,7 @@ def article(word: str) -> str:
 
 
 def plural(word: str) -> bool:
-    """Whether ``word``, read as a noun, is plural."""
+    """Return whether ``word``, read as a noun, is plural."""
     if word in _IRREGULAR_PLURAL:
         return True
     return (
@@ -212,19 +212,19 @@ def plural(word: str) -> bool:
 
 
 def keeps_capital(word: str) -> bool:
-    """Whether the first word of a sentence stays as it is inside one: DJ, I'm, 3D, English."""
+    """Return whether the first word of a sentence stays as it is inside one: DJ, I'm, 3D, English."""
     bare = re.split(r"['’]", word)[0]
     return bare == "I" or any(c.isupper() for c in bare[1:]) or bare.lower() in _PROPER
 
 
 def lower_first(text: str) -> str:
-    """``text`` with its first letter small, unless the first word keeps its capital."""
+    """Return ``text`` with its first letter small, unless the first word keeps its capital."""
     first = text.split(" ", 1)[0]
     return text if keeps_capital(first) else text[:1].lower() + text[1:]
 
 
 def capital(text: str) -> str:
-    """``text`` with its first letter large."""
+    """Return ``text`` with its first letter large."""
     return text[:1].upper() + text[1:]
 
 
@@ -246,7 +246,7 @@ _TABLE = (
 
 @cache
 def tag(word: str) -> Tag:
-    """The part that ``word`` (lower case) may play, from lists first and endings next; a noun if nothing else."""
+    """Return the part of speech of ``word`` (lower case): from lists first, then endings; a noun if nothing else."""
     if word == ",":
         return Tag.COMMA
     for found, words in _TABLE:
@@ -264,7 +264,7 @@ def tag(word: str) -> Tag:
 
 
 def stem(word: str) -> str:
-    """The listed verb of which ``word`` is the form of 'she ...'; empty if it is none."""
+    """Return the listed verb of which ``word`` is the third-person form; empty if it is none."""
     stems = [word[:-1]] if word.endswith("s") else []
     stems += [word[:-2]] if word.endswith("es") else []
     stems += [word[:-3] + "y"] if word.endswith("ies") else []

@@ -1,11 +1,11 @@
-"""The content-fixed wrapper of CORA, Appendix G: the caption as it is, in one frame a form."""
+"""The content-fixed wrapper of CORA, Appendix G: the caption unchanged, in one frame a form."""
 
 from __future__ import annotations
 
 from pytest_audioretrieval.data.forms import Form
 from pytest_audioretrieval.data.reformulate.grammar import tidy
 
-#: Each takes any text, so that nothing but the frame differs between two captions of a form.
+#: One frame a form; each takes any text, so that two captions of a form differ in the caption alone.
 FRAMES: dict[Form, str] = {
     "command": "Find the recording described as: {}.",
     "question": "Is there a recording described as: {}?",
@@ -16,10 +16,10 @@ FRAMES: dict[Form, str] = {
 
 
 def wrapped(caption: str) -> dict[Form, str]:
-    """``caption`` letter for letter, but for its final mark and runs of spaces, in the frame of each form.
+    """Return ``caption``, unchanged but for its final mark and runs of spaces, in the frame of each form.
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: the caption has no letter or digit.
     """
     text = tidy(caption)
     return {form: frame.format(text) for form, frame in FRAMES.items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_sounds(pinned: str, *, cache: Path | None = None, progress: Progress[recipe.Composition] = iter) -> Dataset:
-    """The test split of the built-in composites: clips of 1 to 3 recordings, 3 captions each.
+    """Load the test split of the built-in composites: clips of 1 to 3 recordings, 3 captions each.
 
     Args:
         pinned: fingerprint that PINS.json holds for ``builtin/sounds``.
@@ -41,7 +41,7 @@ def load_sounds(pinned: str, *, cache: Path | None = None, progress: Progress[re
 
 
 def load_sounds_single(pinned: str) -> Dataset:
-    """Each shipped recording alone, with the four phrases that name it."""
+    """Load each shipped recording as a clip, with the four phrases that name it as captions."""
     clips = tuple(Clip(name, origins()[name]["sha256"], partial(_read, name)) for name in RECORDINGS)
     captions = tuple(
         Caption(f"{name}#{number}", text, name)

@@ -1,11 +1,11 @@
-"""Which recordings sound when: a seeded recipe for the clips of dataset ``sounds``.
+"""Seeded recipe for the clips of dataset ``sounds``: the recordings of each clip, and their times.
 
 A *composition* is a sequence of moments, each a set of recordings that sound together:
 ``(("cow",), ("bell",))`` is a cow, then a bell; ``(("bell", "cow"),)`` is both at once. Compositions of the same set of
 recordings are near misses of one another: three recordings allow 13. A set belongs to one split, so neither a test
 composition nor a near miss of it is trained on. The recordings themselves are heard in every split.
 
-Every choice is drawn from sha256, so that recipes do not depend on a random generator's version.
+Every choice is drawn from sha256, so that recipes do not depend on the version of a random generator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Composition = tuple[tuple[str, ...], ...]
 T = TypeVar("T")
 
 RATE = 48_000
-#: Silence between two moments, and how far the sounds of one moment may be apart, in samples.
+#: Silence between two moments, and the largest offset between the sounds of one moment, in samples.
 GAP = (RATE // 10, RATE * 3 // 10)
 JITTER = (0, RATE // 40)
 #: Gains in 1/256; three recordings of peak 18000 at 150/256 stay inside 16 bits.
@@ -42,7 +42,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many sets of recordings a split holds.
+    """Numbers of sets of recordings in a split.
 
     Attributes:
         groups: trios in all 13 compositions.
@@ -64,28 +64,28 @@ PLANS: dict[Split, Plan] = {
 
 
 def draw(key: str, below: int) -> int:
-    """A number in ``range(below)`` that depends on ``key`` alone."""
+    """Return a number in ``range(below)`` that depends on ``key`` alone."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % below
 
 
 def shuffled(items: Sequence[T], key: str) -> list[T]:
-    """``items`` in an order that depends on ``key`` and their position alone."""
+    """Return ``items`` in an order that depends on ``key`` and their position alone."""
     return [items[i] for i in sorted(range(len(items)), key=lambda i: hashlib.sha256(f"{key}/{i}".encode()).digest())]
 
 
 def between(key: str, limits: tuple[int, int]) -> int:
-    """A number in ``limits``, both ends included."""
+    """Return a number in ``limits``, both ends included, that depends on ``key`` alone."""
     return limits[0] + draw(key, limits[1] - limits[0] + 1)
 
 
 def split_of(recordings: Sequence[str]) -> Split:
-    """The split a set of recordings belongs to: 6 in 10 train, 1 validation, 3 test."""
+    """Return the split that a set of recordings belongs to: 6 in 10 train, 1 validation, 3 test."""
     number = draw("split/" + "+".join(sorted(recordings)), 10)
     return "train" if number < 6 else "validation" if number < 7 else "test"
 
 
 def arrangements(recordings: Sequence[str]) -> list[Composition]:
-    """Every composition of one, two or three recordings: 1, 3 or 13."""
+    """Return every composition of one, two or three recordings: 1, 3 or 13."""
     found: list[Composition] = [tuple((r,) for r in order) for order in permutations(recordings)]
     if len(recordings) == 3:
         for alone in recordings:
@@ -97,12 +97,12 @@ def arrangements(recordings: Sequence[str]) -> list[Composition]:
 
 
 def sets_of(split: Split, size: int) -> Iterator[tuple[str, ...]]:
-    """All sets of ``size`` recordings that belong to ``split``."""
+    """Yield all sets of ``size`` recordings that belong to ``split``."""
     return (s for s in combinations(RECORDINGS, size) if split_of(s) == split)
 
 
 def compositions(split: Split) -> list[Composition]:
-    """The compositions of the validation or test split, shuffled into document order."""
+    """Return the compositions of the validation or test split, shuffled into document order."""
     plan = PLANS[split]
     singles = shuffled(list(sets_of(split, 1)), f"{split}/singles")[: plan.singles]
     pairs = shuffled(list(sets_of(split, 2)), f"{split}/pairs")[: plan.pairs]
@@ -115,9 +115,10 @@ def compositions(split: Split) -> list[Composition]:
 
 
 def training_compositions(count: int, near: int) -> list[Composition]:
-    """``count`` compositions to train on: each single recording, all 3 of a pair, ``near`` of the 13 of a trio.
+    """Return ``count`` compositions to train on.
 
-    A smaller ``count`` is a prefix of a larger one; another ``near`` makes another list.
+    Each single recording comes first, then all 3 compositions of a pair and ``near`` of the 13 of a trio, drawn. A
+    smaller ``count`` is a prefix of a larger one; another ``near`` makes another list.
     """
     pools = {size: shuffled(list(sets_of("train", size)), f"train/{size}") for size in (1, 2, 3)}
     found = [c for s in pools[1] for c in arrangements(s)]
@@ -132,7 +133,7 @@ def training_compositions(count: int, near: int) -> list[Composition]:
 
 
 def layout(composition: Composition, lengths: dict[str, int]) -> list[Placement]:
-    """Where each recording starts and how loud it is; ``lengths`` in samples.
+    """Return the start and gain of each recording; ``lengths`` are in samples.
 
     Recordings of at most 3 s make a clip of at most 9.65 s.
     """

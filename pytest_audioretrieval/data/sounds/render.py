@@ -1,4 +1,4 @@
-"""From a recipe to samples, in integer arithmetic: the same bytes on every machine."""
+"""Rendering of a composition in integer arithmetic: the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FOLDER = resources.files(__package__) / "recordings"
 
 @cache
 def origins() -> dict[str, dict[str, str]]:
-    """Rows of ``ORIGINS.csv`` by recording id."""
+    """Return the rows of ``ORIGINS.csv`` by recording id."""
     text = (FOLDER / "ORIGINS.csv").read_text(encoding="utf-8")
     return {row["file"].removesuffix(".flac"): row for row in csv.DictReader(io.StringIO(text))}
 
 
 @cache
 def recording(name: str) -> npt.NDArray[np.int16]:
-    """A shipped recording, int16 [n], 48 kHz; its file is checked against ``ORIGINS.csv`` before it is decoded.
+    """Return a shipped recording, int16 [n], 48 kHz, once its file was checked against ``ORIGINS.csv``.
 
     Raises:
-        PinError: it is missing or not the one that was shipped.
+        PinError: it is missing or differs from the one that was shipped.
     """
     import soundfile
 
@@ -40,20 +40,20 @@ def recording(name: str) -> npt.NDArray[np.int16]:
         expected = origins()[name]["sha256"]
     except (OSError, KeyError):
         raise PinError(
-            f"recording {name}.flac, or its line in ORIGINS.csv, is missing: reinstall the package"
+            f"recording {name}.flac, or its line in ORIGINS.csv, is missing", remedy="reinstall the package"
         ) from None
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
-        raise PinError(f"recording {name}.flac: sha256 is {found}, expected {expected}: reinstall the package")
+        raise PinError(f"recording {name}.flac: sha256 is {found}", expected=expected, remedy="reinstall the package")
     samples, _ = soundfile.read(io.BytesIO(content), dtype="int16")
     return samples  # type: ignore[no-any-return]
 
 
 def mix(composition: Composition) -> npt.NDArray[np.int16]:
-    """The clip of a composition, int16 [n], 48 kHz, n <= 480,000.
+    """Return the clip of a composition, int16 [n], 48 kHz, n <= 480,000.
 
     Raises:
-        PinError: it would be longer than 10 s or pass full scale.
+        PinError: the clip would be longer than 10 s or exceed full scale.
     """
     import numpy as np
 
@@ -64,5 +64,8 @@ def mix(composition: Composition) -> npt.NDArray[np.int16]:
         samples = recording(p.recording).astype(np.int32)
         total[p.start : p.start + samples.size] += samples * p.gain >> 8
     if total.size > 10 * RATE or np.abs(total).max() > 32_767:
-        raise PinError(f"composition {composition!r} is longer than 10 s or clips: the recipe is damaged, reinstall")
+        raise PinError(
+            f"composition {composition!r} is longer than 10 s or clips",
+            remedy="reinstall the package, its recipe is damaged",
+        )
     return total.astype(np.int16)

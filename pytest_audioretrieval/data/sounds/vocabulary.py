@@ -1,11 +1,11 @@
-"""The built-in recordings and how a person names what is heard in each.
+"""The built-in recordings and the phrases that name the sound of each.
 
 All are CC0; ``recordings/ORIGINS.csv`` lists origin, licence and sha256 of each.
 """
 
 from __future__ import annotations
 
-#: id -> phrases, the plainest first
+#: Recording id -> phrases, the plainest first.
 RECORDINGS: dict[str, tuple[str, str, str, str]] = {
     "cat": ("a cat meowing", "the meow of a cat", "a meowing cat", "a cat's meow"),
     "cow": ("a cow mooing", "the moo of a cow", "a mooing cow", "a cow's moo"),

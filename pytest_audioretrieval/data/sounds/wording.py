@@ -1,4 +1,4 @@
-"""Captions of a composition: what is heard, in which order or together, in varied natural wording."""
+"""Captions of a composition in varied natural wording: the sounds, and their order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SEQUENCE_THREE = (
 
 
 def captions(composition: Composition, split: Split, count: int = 3, phrases: int = 4) -> list[str]:
-    """Captions with different sentence forms, from the first ``phrases`` wordings of each recording.
+    """Return captions with different sentence forms, from the first ``phrases`` wordings of each recording.
 
     There are ``count``, or as many as the composition has forms: 6 for one sound, 7 or 5 for two or three at once,
     10 or 8 for two or three moments. The same arguments always give the same captions.
@@ -63,7 +63,7 @@ def captions(composition: Composition, split: Split, count: int = 3, phrases: in
 
 
 def every_caption_word() -> list[str]:
-    """All forms and phrases, for a tokenizer's vocabulary."""
+    """Return all forms and phrases, for a tokenizer's vocabulary."""
     phrases = [phrase for names in RECORDINGS.values() for phrase in names]
     return [*ALONE, *TOGETHER, *TOGETHER_THREE, *SEQUENCE, *SEQUENCE_THREE, *phrases]
 
@@ -83,7 +83,7 @@ def _fill(form: str, composition: Composition, key: str, phrases: int) -> str:
 
 
 def _moment(moment: tuple[str, ...], key: str, phrases: int) -> str:
-    """One moment inside a sequence; two sounds at once are named by a form of their own."""
+    """Return the words for one moment of a sequence; two sounds at once have their own form."""
     parts = [_phrase(name, key, phrases) for name in shuffled(moment, f"{key}/swap")]
     if len(parts) == 1:
         return parts[0]

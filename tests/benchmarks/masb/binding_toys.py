@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.benchmarks.masb.analyses.answers import Answers
-from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Pair, Rewording
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewording
 from pytest_audioretrieval.pinning.spec import ModelSpec
 
 Score = Callable[[str, str], float]
 
 
 class Fake:
-    """What an ``Embedder`` is to the tables; a pair scorer where it is told what it prefers unheard."""
+    """What an ``SingleModel`` is to the tables; a pair scorer where it is told what it prefers unheard."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ def answers(model: str, **slices: tuple[Sequence[float], Sequence[str]]) -> Answ
 def swap(number: int, part: str, cluster: str | None = None) -> Choice:
     """Between "right N" and "wrong N" for one clip."""
     clip = f"clip {number}"
-    return Choice(str(number), Pair(f"right {number}", clip), Pair(f"wrong {number}", clip), cluster or clip, part)
+    return Choice(str(number), Option(f"right {number}", clip), Option(f"wrong {number}", clip), cluster or clip, part)
 
 
 def mirror(number: int, part: str = "mirror-order", cluster: str | None = None) -> tuple[Choice, Choice]:
     """Of "A first" and "B first", the one holds for clip "N ab", the other for "N ba"."""
     texts, label = (f"A first {number}", f"B first {number}"), cluster or f"track {number}"
-    ab, ba = ([Pair(text, f"{number} {mix}") for text in texts] for mix in ("ab", "ba"))
+    ab, ba = ([Option(text, f"{number} {mix}") for text in texts] for mix in ("ab", "ba"))
     return Choice(f"{number} ab", ab[0], ab[1], label, part), Choice(f"{number} ba", ba[1], ba[0], label, part)
 
 

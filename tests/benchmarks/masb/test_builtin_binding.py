@@ -17,13 +17,13 @@ from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.sounds.recipe import split_of
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
-from pytest_audioretrieval.data.types import Choice, Dataset, Pair
+from pytest_audioretrieval.data.types import Choice, Dataset, Option
 from pytest_audioretrieval.errors import PinError
 from pytest_audioretrieval.pinning.pins import load_pins
 
 PINNED = load_pins().dataset_fingerprint("builtin/binding")
 MIRRORS = [f"mirror-{axis}" for axis in PROPERTIES]
-Scorer = Callable[[Pair], float]
+Scorer = Callable[[Option], float]
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_an_audio_only_scorer_is_at_one_half_everywhere(binding: Dataset, seed: 
 def test_a_favourite_named_first_is_no_help(binding: Dataset, seed: int) -> None:
     """Over both wordings of a clip the sounds are named in both orders, so that a favourite is right once."""
 
-    def score(pair: Pair) -> float:
+    def score(pair: Option) -> float:
         named = [(pair.text.find(phrase), name) for name, phrases in RECORDINGS.items() for phrase in phrases]
         return chance(f"{seed}/{min(found for found in named if found[0] >= 0)[1]}")
 

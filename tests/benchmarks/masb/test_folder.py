@@ -13,7 +13,7 @@ import soundfile
 from pytest_audioretrieval.benchmarks.masb.folder import load_masb
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.registry import source
-from pytest_audioretrieval.data.types import Choice, Pair, Rewording
+from pytest_audioretrieval.data.types import Choice, Option, Rewording
 from pytest_audioretrieval.errors import DataError
 from tests.benchmarks.masb.made import ANNOTATIONS, CAPTIONS, ORDER, changed, write
 
@@ -48,8 +48,8 @@ def test_every_caption_is_a_choice_and_a_rewording(folder: Path) -> None:
     np.testing.assert_allclose(made.clips[1].read().samples, 0.11, atol=1e-4)
     assert made.choices[1] == Choice(
         id="101_T_natural",
-        right=Pair("the tuba sounds bright while the hurdy gurdy is plummy", "101_T"),
-        wrong=Pair("the tuba sounds plummy while the hurdy gurdy is bright", "101_T"),
+        right=Option("the tuba sounds bright while the hurdy gurdy is plummy", "101_T"),
+        wrong=Option("the tuba sounds plummy while the hurdy gurdy is bright", "101_T"),
         cluster="101",
         slice="timbre",
     )
@@ -72,8 +72,8 @@ def test_each_caption_of_a_pair_is_right_once_and_wrong_once(folder: Path) -> No
     """MASB, Exp. 4: a+ with c+ over c-, a- with c- over c+; no prior over texts can win both."""
     plus, minus = "the kazoo enters before the bass", "the bass enters before the kazoo"
     assert load_masb(folder).choices[6:8] == (
-        Choice("i0000_A_first", Pair(plus, "i0000_A_first"), Pair(minus, "i0000_A_first"), "aa-bb", "mirror-order"),
-        Choice("i0000_B_first", Pair(minus, "i0000_B_first"), Pair(plus, "i0000_B_first"), "aa-bb", "mirror-order"),
+        Choice("i0000_A_first", Option(plus, "i0000_A_first"), Option(minus, "i0000_A_first"), "aa-bb", "mirror-order"),
+        Choice("i0000_B_first", Option(minus, "i0000_B_first"), Option(plus, "i0000_B_first"), "aa-bb", "mirror-order"),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audioretrieval.benchmarks.masb.analyses.analyse import analyse
 from pytest_audioretrieval.benchmarks.masb.analyses.prior import Judged, preferred, prior_tables
-from pytest_audioretrieval.data.types import Choice, Pair
+from pytest_audioretrieval.data.types import Choice, Option
 from tests.benchmarks.masb.binding_toys import Fake, answers, dataset, mirror, rows, swap
 
 CHOICES = [*(swap(n, "order") for n in (1, 2, 3, 4)), swap(5, "role"), swap(6, "role")]
@@ -100,7 +100,7 @@ def test_no_prior_at_all() -> None:
 
 def test_choices_that_have_no_prior() -> None:
     """Mirror pairs, and two clips for one text."""
-    clips = Choice("two clips", Pair("text", "a"), Pair("text", "b"), "c", "order")
+    clips = Choice("two clips", Option("text", "a"), Option("text", "b"), "c", "order")
     for table in analysed(READER, choices=[*mirror(1), clips]):
         assert table.note == "does not apply: the dataset has no choices between two texts outside of mirror pairs"
     unheard, both = analysed(READER, choices=[CHOICES[0], clips, *mirror(1), CHOICES[1]])

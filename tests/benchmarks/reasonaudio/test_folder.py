@@ -16,9 +16,9 @@ from pytest_audioretrieval.benchmarks.reasonaudio.constraints import Absent, Bef
 from pytest_audioretrieval.benchmarks.reasonaudio.folder import load_reasonaudio, write_queries
 from pytest_audioretrieval.benchmarks.reasonaudio.queries import ReasonQuery, make_queries
 from pytest_audioretrieval.data.loading import Loading
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import text_queries
 from pytest_audioretrieval.data.registry import source
-from pytest_audioretrieval.data.types import Broken, Pair
+from pytest_audioretrieval.data.types import Option, Violation
 from pytest_audioretrieval.errors import DataError
 from tests.benchmarks.reasonaudio.clips import clip, corpus
 
@@ -97,9 +97,9 @@ def test_what_is_read(folder: Path) -> None:
         ("order-001", "dog, then rain", (A.id, C.id), "order"),
         ("negation-001", "dog and rain; siren must not occur", (A.id, B.id), "negation"),
     ]
-    assert made.choices[0].right == Pair("dog, then rain", A.id)
-    assert made.choices[0].wrong == Pair("dog, then rain", B.id)
-    asked = task(made, "t2a")
+    assert made.choices[0].right == Option("dog, then rain", A.id)
+    assert made.choices[0].wrong == Option("dog, then rain", B.id)
+    asked = text_queries(made)
     assert (asked.clusters, asked.slices) == (asked.ids, ("order", "negation"))
 
 
@@ -122,8 +122,10 @@ def test_choices_on_one_text_are_one_cluster_with_its_query(folder: Path) -> Non
 def test_why_a_clip_is_wrong(folder: Path) -> None:
     explain = load_reasonaudio(folder).explain
     assert explain is not None
-    assert explain("order-001", B.id) == [Broken("order", "dog (1.00-2.00 s) does not end before rain (0.00 s) starts")]
-    assert explain("negation-choice-002", C.id) == [Broken("negation", "siren sounds from 2.10 to 3.00 s")]
+    assert explain("order-001", B.id) == [
+        Violation("order", "dog (1.00-2.00 s) does not end before rain (0.00 s) starts")
+    ]
+    assert explain("negation-choice-002", C.id) == [Violation("negation", "siren sounds from 2.10 to 3.00 s")]
     assert explain("order-001", A.id) == []
 
 
@@ -161,7 +163,7 @@ def test_generated_queries_survive_the_disk(tmp_path: Path) -> None:
         (q.id, q.text, q.clips, q.task) for q in queries
     ]
     assert [(c.id, c.right, c.wrong) for c in back.choices] == [
-        (c.id, Pair(c.text, c.right), Pair(c.text, c.wrong)) for c in choices
+        (c.id, Option(c.text, c.right), Option(c.text, c.wrong)) for c in choices
     ]
     assert back.explain is not None
     assert all(not back.explain(q.id, right) for q in queries for right in q.clips)

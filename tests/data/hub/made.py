@@ -52,7 +52,7 @@ def archive(members: Sequence[tuple[str, bytes]], *, form: str = "w:gz") -> byte
 
 
 def pairs(clips: int, *, audio: str = "corpus", per_clip: int = 1) -> dict[str, bytes]:
-    """Files of mteb's layout: no two sounds are equal, the texts of clip ``n`` say ``n``; ``audio`` as in ``Pairs``."""
+    """Return files of mteb's layout: no two sounds are equal, and the texts of clip ``n`` say ``n``."""
     numbers = range(1, clips + 1)
     texts = [(f"t{n}-{i}", f"tone {n}, wording {i}", f"a{n}") for n in numbers for i in range(per_clip)]
     sounds = {

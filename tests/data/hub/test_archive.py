@@ -21,7 +21,7 @@ from huggingface_hub import constants
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub import archive as reading
 from pytest_audioretrieval.data.hub.dataset import load_hub
-from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, Rows
+from pytest_audioretrieval.data.hub.sets import SETS, CaptionRows, Expected, HubSet
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import AudioError, DataError, PinError
@@ -33,7 +33,11 @@ pytestmark = pytest.mark.usefixtures("pins")
 
 SHARD = "00A/test_0000-0000000.tar.gz"
 SET = HubSet(
-    "samples", "owner/rows", Rows("flac", "__key__", ("json.short", "json.long"), "00A/test_*.tar.gz"), "", Expected()
+    "samples",
+    "owner/rows",
+    CaptionRows("flac", "__key__", ("json.short", "json.long"), "00A/test_*.tar.gz"),
+    "",
+    Expected(),
 )
 
 
@@ -141,25 +145,25 @@ def link(kind: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        (samples(1)[:1], f"{SHARD}, 001: no member ends in .json: expected one"),
-        (samples(1)[1:], f"{SHARD}, 001: no member ends in .flac: expected one"),
-        ([*samples(1), ("sub/001.flac", b"")], f"{SHARD}, 001: two members end in .flac: expected one"),
-        ([samples(1)[0], ("001.json", b"[]")], f"{SHARD}, 001: .json has no field 'short': there are list"),
-        ([samples(1)[0], ("001.json", b'{"long": []}')], "001: .json has no field 'short': there are long"),
-        ([samples(1)[0], ("001.json", b"{")], f"{SHARD}, 001: .json is no JSON: Expecting property name"),
-        ([samples(1)[0], ("001.json", b"[" * 10**5)], f"{SHARD}, 001: .json is no JSON: "),
+        (samples(1)[:1], f"{SHARD}, 001: no member ends in .json, expected one"),
+        (samples(1)[1:], f"{SHARD}, 001: no member ends in .flac, expected one"),
+        ([*samples(1), ("sub/001.flac", b"")], f"{SHARD}, 001: two members end in .flac, expected one"),
+        ([samples(1)[0], ("001.json", b"[]")], f"{SHARD}, 001: .json holds list, expected a field 'short'"),
+        ([samples(1)[0], ("001.json", b'{"long": []}')], "001: .json holds long, expected a field 'short'"),
+        ([samples(1)[0], ("001.json", b"{")], f"{SHARD}, 001: .json is no JSON (Expecting property name"),
+        ([samples(1)[0], ("001.json", b"[" * 10**5)], f"{SHARD}, 001: .json is no JSON ("),
         ([samples(1)[0], ("001.json", b"\xff")], f"{SHARD}, 001: '001.json' is no text in UTF-8"),
         (
             [samples(1)[0], ("001.json", b" " * (2**20 + 1))],
-            "'001.json' holds 1048577 bytes: expected a text of 1048576",
+            "'001.json' holds 1048577 bytes, expected a text of 1048576",
         ),
         ([samples(1)[0], ("001.json", said(1, short=3))], "a caption of clip '001' is int, expected a text"),
-        (archive(samples(1), form="w")[:700], f"{SHARD}: no readable tar archive ("),
-        (b"no archive", f"{SHARD}: no readable tar archive ("),
-        (b"\x1f\x8b\x08\x04" + bytes(6), f"{SHARD}: no readable tar archive ("),  # a field of the header is cut
-        (link(tarfile.SYMTYPE), f"{SHARD}: member '001.flac' is a link or device: expected a plain file"),
-        (link(tarfile.LNKTYPE), f"{SHARD}: member '001.flac' is a link or device: expected a plain file"),
-        (link(tarfile.CHRTYPE), f"{SHARD}: member '001.flac' is a link or device: expected a plain file"),
+        (archive(samples(1), form="w")[:700], f"{SHARD} cannot be read as a tar archive ("),
+        (b"no archive", f"{SHARD} cannot be read as a tar archive ("),
+        (b"\x1f\x8b\x08\x04" + bytes(6), f"{SHARD} cannot be read as a tar archive ("),  # a field of the header is cut
+        (link(tarfile.SYMTYPE), f"{SHARD}: member '001.flac' is a link or device, expected a plain file"),
+        (link(tarfile.LNKTYPE), f"{SHARD}: member '001.flac' is a link or device, expected a plain file"),
+        (link(tarfile.CHRTYPE), f"{SHARD}: member '001.flac' is a link or device, expected a plain file"),
         (archive([]), "no clip with a caption: name another commit"),
     ],
     ids=range(17),
@@ -180,7 +184,7 @@ def test_a_name_that_leaves_the_folder_writes_nothing(hub: HubStub, tmp_path: Pa
 
 def test_a_text_member_is_a_caption(hub: HubStub) -> None:
     hub.files = {SHARD: archive([("a.flac", sound(1, format="FLAC")), ("a.txt", "  Straße\n".encode())])}
-    layout = Rows("flac", "__key__", ("txt",), "00A/test_*.tar.gz")
+    layout = CaptionRows("flac", "__key__", ("txt",), "00A/test_*.tar.gz")
     assert [c.text for c in load(replace(SET, layout=layout)).captions] == ["Straße"]
 
 
@@ -201,7 +205,7 @@ def test_mecat_is_its_00a_test_split_held_to_the_hash_that_is_known(
             "pytest_audioretrieval.data.hub.download.project_pins",
             lambda _: replace_datasets({"mispeech/MECAT-Caption": own}),
         )
-        with pytest.raises(DataError, match="3 clips, expected 848: it is not the set known as 'mecat'"):
+        with pytest.raises(DataError, match="holds 3 clips, expected the 848 of the set known as 'mecat'"):
             load_dataset("mecat")
         monkeypatch.setitem(SETS, "mecat", replace(mecat, expected=Expected(3)))
         dataset = load_dataset("mecat")

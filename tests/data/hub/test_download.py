@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audioretrieval.data.hub import download
 from pytest_audioretrieval.data.hub.dataset import load_hub
-from pytest_audioretrieval.data.hub.sets import Rows
+from pytest_audioretrieval.data.hub.sets import CaptionRows
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError
@@ -78,7 +78,7 @@ def test_a_cache_that_lacks_a_shard(offline: bool, why: str, tmp_path: Path) -> 
 
 def test_offline_with_another_split_only(hub: HubStub) -> None:
     hub.files = {"README.md": b"", "data/train-0.parquet": b""}
-    assert "has no file data/test-*.parquet: it is not laid out as expected" in error()
+    assert "has no file data/test-*.parquet: name a commit that is laid out so" in error()
     from huggingface_hub import snapshot_download
 
     snapshot_download("owner/rows", repo_type="dataset", revision=hub.commit, allow_patterns=["data/train*"])
@@ -89,7 +89,7 @@ def test_offline_with_another_split_only(hub: HubStub) -> None:
 def test_a_pattern_that_leaves_the_repository(pattern: str, hub: HubStub) -> None:
     load()
     hub.asked.clear()
-    with pytest.raises(DataError, match=r"^dataset owner/rows@\w+: files '.*': expected a pattern of paths inside"):
+    with pytest.raises(DataError, match=r"^dataset owner/rows@\w+: files is '.*', expected a pattern of paths inside"):
         download.fetch("owner/rows", Pin(hub.commit), [(pattern,)], offline=False)
     assert hub.asked == []
 
@@ -138,7 +138,7 @@ def test_wrong_bytes_are_refused_before_they_are_opened(hub: HubStub, pins: dict
 
 def test_a_file_that_the_pin_does_not_name(hub: HubStub, pins: dict[str, Pin]) -> None:
     pins["owner/rows"] = Pin(hub.commit, files={FIRST: digests(hub.files)[FIRST]})
-    assert f"{SECOND} is not among the files PINS.json names" in error(kind=PinError)
+    assert f"{SECOND} is not among the files that PINS.json names" in error(kind=PinError)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_second_pinned_commit_is_read_by_its_name_and_held_to_its_hashes(hub: 
 
 def test_the_command_that_pins_names_files_that_are_not_those_of_a_test_split(pins: dict[str, Pin]) -> None:
     del pins["owner/rows"]
-    layout = Rows("audio", "file", ("text",), "data/test/*.parquet")
+    layout = CaptionRows("audio", "file", ("text",), "data/test/*.parquet")
     with pytest.raises(PinError) as caught:
         load_hub(replace(SET, layout=layout), OTHER, Loading(None, lambda items, what: items))
     assert str(caught.value).endswith(f", or pin it: {ADD}{OTHER} --files 'data/test/*.parquet'")

@@ -16,7 +16,7 @@ from pyarrow.parquet import ParquetFile
 from pytest_audioretrieval.data.hub import parquet as reading
 from pytest_audioretrieval.data.hub.dataset import load_hub
 from pytest_audioretrieval.data.hub.download import Part
-from pytest_audioretrieval.data.hub.sets import Expected, HubSet, Rows
+from pytest_audioretrieval.data.hub.sets import CaptionRows, Expected, HubSet
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.embedding.ahead import ahead
@@ -46,7 +46,7 @@ ROWS_2: dict[str, list[Any]] = {
     "more": [["four"], [" twice", "twice "], []],
     "unread": [4, 5, 6],
 }
-SET = HubSet("rows", "owner/rows", Rows("audio", "file", ("text", "more")), "CC0-1.0", Expected(6, 14, 9))
+SET = HubSet("rows", "owner/rows", CaptionRows("audio", "file", ("text", "more")), "CC0-1.0", Expected(6, 14, 9))
 
 
 def files(**changes: list[Any]) -> dict[str, bytes]:
@@ -84,7 +84,7 @@ def test_a_text_that_is_no_utf8_is_one_line(hub: HubStub) -> None:
     pq.write_table(pa.table({**ROWS_2, "text": texts}), content)
     hub.files = files() | {SECOND: content.getvalue()}
     assert error(hub) == (
-        f"{SECOND}: no readable parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
+        f"{SECOND} cannot be read as a parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
         "remove it from the hub's cache"
     )
 
@@ -178,15 +178,15 @@ def test_bytes_that_changed_after_they_were_hashed(hub: HubStub) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"text": []}, f"{SECOND}: column 'text' is missing: there are file, audio, more, unread"),
-        ({"audio": []}, f"{SECOND}: column 'audio' is missing: there are file, text, more, unread"),
-        ({"audio": ["x", "y", "z"]}, f"{SECOND}: column 'audio' is string: expected a struct with 'bytes'"),
+        ({"text": []}, f"{SECOND}: columns are file, audio, more, unread, expected 'text'"),
+        ({"audio": []}, f"{SECOND}: columns are file, text, more, unread, expected 'audio'"),
+        ({"audio": ["x", "y", "z"]}, f"{SECOND}: column 'audio' is string, expected a struct with 'bytes'"),
         ({"audio": [cell(b"", "d.wav"), cell(None), None]}, f"{SECOND}, row 1: column 'audio' holds no bytes"),
         ({"audio": [cell(b""), None, cell(None)]}, f"{SECOND}, row 1: column 'audio' holds no bytes"),
         ({"file": ["d", "e", "-a.wav"]}, f"{SECOND}, row 2: an earlier row of clip '-a.wav' holds another sound"),
-        ({"file": ["d", "e\n", "f"]}, f"{SECOND}, row 1: clip id 'e\\n': expected printable characters"),
-        ({"file": ["d", None, "f"]}, f"{SECOND}, row 1: id None: expected a text or a whole number"),
-        ({"file": [1.0, 2.0, 3.0]}, f"{SECOND}, row 0: id 1.0: expected a text or a whole number"),
+        ({"file": ["d", "e\n", "f"]}, f"{SECOND}, row 1: clip id is 'e\\n', expected printable characters"),
+        ({"file": ["d", None, "f"]}, f"{SECOND}, row 1: id is None, expected a text or a whole number"),
+        ({"file": [1.0, 2.0, 3.0]}, f"{SECOND}, row 0: id is 1.0, expected a text or a whole number"),
         ({"text": [1, 2, 3]}, f"{SECOND}, row 0: a caption of clip 'd' is int, expected a text"),
     ],
 )
@@ -198,15 +198,15 @@ def test_rows_that_are_not_as_stated(changes: dict[str, list[Any]], expected: st
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        (Expected(957), "6 clips, expected 957"),
-        (Expected(6, 15), "14 texts, expected 15"),
-        (Expected(6, 14, 957), "9 captions, expected 957"),
+        (Expected(957), "6 clips, expected the 957"),
+        (Expected(6, 15), "14 texts, expected the 15"),
+        (Expected(6, 14, 957), "9 captions, expected the 957"),
     ],
 )
 def test_a_set_with_other_counts_is_refused_naming_both(counts: Expected, expected: str, hub: HubStub) -> None:
     found = error(hub, HubSet("rows", "owner/rows", SET.layout, "", counts))
     assert found == (
-        f"dataset owner/rows@{hub.commit}: {expected}: it is not the set known as 'rows', name the commit that is"
+        f"dataset owner/rows@{hub.commit} holds {expected} of the set known as 'rows': name the commit that has them"
     )
 
 
@@ -218,9 +218,9 @@ def test_the_identity_of_a_clip_may_be_the_name_of_its_file_or_a_number(hub: Hub
     del hub.files[FIRST]
     hub.files = {"data/test-00000-of-00001.parquet": hub.files[SECOND]}
     for column, names in (("file", ["7", "8"]), ("audio.path", ["p.wav", "q.wav"])):
-        one = HubSet("rows", "owner/rows", Rows("audio", column, ("text",)), "", Expected(2, 3, 2))
+        one = HubSet("rows", "owner/rows", CaptionRows("audio", column, ("text",)), "", Expected(2, 3, 2))
         assert [clip.id for clip in load(hub, one).clips] == names
-    one = HubSet("rows", "owner/rows", Rows("audio", "audio.name", ("text",)), "", Expected())
+    one = HubSet("rows", "owner/rows", CaptionRows("audio", "audio.name", ("text",)), "", Expected())
     assert "expected a struct with 'name'" in error(hub, one)
 
 
@@ -235,12 +235,12 @@ def test_a_pinned_fingerprint_must_be_met(hub: HubStub, pins: dict[str, Pin]) ->
     pins["owner/rows"] = Pin(hub.commit, fingerprint=dataset.fingerprint)
     assert load(hub) == dataset
     pins["owner/rows"] = Pin(hub.commit, fingerprint="0" * 64)
-    assert f"fingerprint is {dataset.fingerprint}, PINS.json expects {'0' * 64}" in error(hub, kind=PinError)
+    assert f"fingerprint is {dataset.fingerprint}, expected {'0' * 64} as PINS.json states" in error(hub, kind=PinError)
 
 
 def test_no_parquet_file(hub: HubStub) -> None:
     hub.files = files() | {SECOND: b"PAR1 nothing PAR1"}
-    assert error(hub).startswith(f"{SECOND}: no readable parquet file (")
+    assert error(hub).startswith(f"{SECOND} cannot be read as a parquet file (")
 
 
 def test_a_page_that_cannot_be_decompressed(hub: HubStub) -> None:
@@ -248,7 +248,7 @@ def test_a_page_that_cannot_be_decompressed(hub: HubStub) -> None:
     at = content.index(b"heavy")
     content[at - 40 : at] = b"\xff" * 40
     hub.files = files() | {FIRST: bytes(content)}
-    assert error(hub).startswith(f"{FIRST}: no readable parquet file (")
+    assert error(hub).startswith(f"{FIRST} cannot be read as a parquet file (")
 
 
 def test_without_pyarrow_one_line_says_what_to_install(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_audioretrieval.api import load_dataset
-from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, Pairs
-from pytest_audioretrieval.data.queries import task
-from pytest_audioretrieval.data.registry import NAMED, source
+from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, MtebLayout
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
+from pytest_audioretrieval.data.registry import known_datasets, source
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, SpecError
 from pytest_audioretrieval.pinning.pins import Pin, load_pins
 from tests.data.hub.conftest import COMMIT
@@ -44,7 +44,7 @@ def macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
 def test_every_set_has_a_name_and_a_row_on_its_page() -> None:
     known = load_pins().datasets
     for name, one in SETS.items():
-        assert NAMED[name].name == one.slug
+        assert known_datasets()[name].name == one.slug
         assert (one.layout is None) == (one.unknown is not None)
         commit = known[one.hub].revision if one.hub in known else None
         assert (commit is not None) == (name not in ("audiocaps", "clotho"))
@@ -65,7 +65,7 @@ def test_every_set_has_a_name_and_a_row_on_its_page() -> None:
     ],
 )
 def test_what_is_not_known_is_said(name: str, expected: str, hub: HubStub) -> None:
-    assert error(name, DataError).startswith(f"dataset {name!r}: {expected}")
+    assert error(name, DataError).startswith(f"dataset {name!r} cannot be read: {expected}")
     assert hub.asked == []
 
 
@@ -86,13 +86,15 @@ def test_a_named_set_asks_in_both_directions(macs: HubStub) -> None:
         ("t1-0", "tone 1, wording 0", "a1"),
         ("t2-0", "tone 2, wording 0", "a2"),
     ]
-    assert task(dataset, "t2a").relevant == task(dataset, "a2t").relevant == tuple((n,) for n in range(393))
+    assert text_queries(dataset).relevant == clip_queries(dataset).relevant == tuple((n,) for n in range(393))
     assert not dataset.notes
 
 
 def test_a_named_set_with_other_counts_is_refused(macs: HubStub) -> None:
     macs.files = pairs(6)
-    assert f"{MACS}@{macs.commit}: 6 clips, expected 393: it is not the set known as '{MACS}'" in error(MACS, DataError)
+    assert f"{MACS}@{macs.commit} holds 6 clips, expected the 393 of the set known as '{MACS}'" in error(
+        MACS, DataError
+    )
 
 
 def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +106,7 @@ def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytes
     monkeypatch.setitem(SETS, "mteb/MACS_a2t", small("queries"))
     dataset = load_dataset("mteb/MACS_a2t")
     assert [clip.id for clip in dataset.clips] == ["a1", "a2", "a3", "a4"]
-    assert task(dataset, "a2t").relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
+    assert clip_queries(dataset).relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
 
 
 def test_a_corpus_that_has_no_split_test_but_one_of_its_own(macs: HubStub) -> None:
@@ -115,28 +117,36 @@ def test_a_corpus_that_has_no_split_test_but_one_of_its_own(macs: HubStub) -> No
 
 def small(audio: Any) -> HubSet:
     """A set of pairs of the hub at hand, however many there are."""
-    return HubSet("mteb/MACS_a2t", "owner/rows", Pairs(audio), "CC0-1.0", Expected())
+    return HubSet("mteb/MACS_a2t", "owner/rows", MtebLayout(audio), "CC0-1.0", Expected())
 
 
 @pytest.mark.parametrize(
     ("subset", "columns", "expected"),
     [
-        ("corpus", {"id": ["a1", "a1"], "audio": [cell(sound(1))] * 2}, "row 1: id 'a1' stands twice"),
-        ("queries", {"id": ["t1-0", "t1-0"], "text": ["x", "y"]}, "row 1: text id 't1-0': expected printable"),
-        ("queries", {"id": ["t1-0"]}, "column 'text' is missing: there are id"),
+        ("corpus", {"id": ["a1", "a1"], "audio": [cell(sound(1))] * 2}, "row 1: id 'a1' occurs twice"),
+        ("queries", {"id": ["t1-0", "t1-0"], "text": ["x", "y"]}, "row 1: text id is 't1-0', expected printable"),
+        ("queries", {"id": ["t1-0"]}, "columns are id, expected 'text'"),
         (
             "qrels",
             {"query-id": ["t1-0"], "corpus-id": ["a9"], "score": [1]},
-            "row 0: no clip 'a9': expected the id of one of 2 clips",
+            "row 0: clip 'a9' is not there, expected the id of one of 2 clips",
         ),
         (
             "qrels",
             {"query-id": ["t1-0", "t1-0"], "corpus-id": ["a1", "a2"], "score": [1, 1]},
-            "row 1: text 't1-0' has the right clips 'a1' and 'a2'",
+            "row 1: text 't1-0' has the relevant clips 'a1' and 'a2'",
         ),
         ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": [0]}, "no clip with a caption"),
-        ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": [None]}, "row 0: score None: expected a number"),
-        ("qrels", {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": ["1"]}, "row 0: score '1': expected a number"),
+        (
+            "qrels",
+            {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": [None]},
+            "row 0: score is None, expected a number",
+        ),
+        (
+            "qrels",
+            {"query-id": ["t1-0"], "corpus-id": ["a1"], "score": ["1"]},
+            "row 0: score is '1', expected a number",
+        ),
     ],
 )
 def test_pairs_that_do_not_fit(
@@ -179,7 +189,7 @@ def test_a_folder_states_the_columns_of_any_dataset(hub: HubStub, pins: dict[str
     dataset = load_dataset(folder)
     assert (dataset.name, dataset.revision, len(dataset.captions)) == ("mine", COMMIT, 9)
     own(folder, caption_count="957")
-    assert "9 captions, expected 957" in error(str(folder), DataError)
+    assert "9 captions, expected the 957" in error(str(folder), DataError)
     own(folder, revision=f'"{"b" * 40}"')
     assert f"owner/rows@{'b' * 40}: PINS.json pins {COMMIT}" in error(str(folder), PinError)
     own(folder, revision='"main"')

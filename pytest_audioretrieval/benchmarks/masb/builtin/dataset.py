@@ -20,7 +20,7 @@ from pytest_audioretrieval.benchmarks.masb.builtin.timbre import timbre_texts
 from pytest_audioretrieval.benchmarks.masb.builtin.wording import texts
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.rendered import Progress, load_rendered
-from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Pair, Rewording
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewording
 
 
 class Asked(NamedTuple):
@@ -74,7 +74,7 @@ def _choices(asked: dict[str, Asked]) -> Iterator[Choice]:
     for clip, (scene, part, tellings) in asked.items():
         for telling in tellings:
             told = texts(scene, telling)
-            right, wrong = Pair(told.caption, clip), Pair(told.swap, clip)
+            right, wrong = Option(told.caption, clip), Option(told.swap, clip)
             yield Choice(f"{clip}#{telling.wording}", right, wrong, scene.couple, part)
 
 

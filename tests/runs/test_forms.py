@@ -14,17 +14,15 @@ import pytest
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.data.queries import Direction
 from pytest_audioretrieval.data.reformulate import reformulate
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 from pytest_audioretrieval.errors import BaselineError, DataError
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pinning.protocol import Protocol
-from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs import run as runs
+from pytest_audioretrieval.runs import baselines, stored
+from pytest_audioretrieval.runs.directions.forms import with_forms
 from pytest_audioretrieval.runs.measure import measure
-from pytest_audioretrieval.runs.reformulated import ask_forms, with_forms
-from pytest_audioretrieval.runs.run import Run
+from pytest_audioretrieval.runs.run import MeasuredRun, Run
 
 CLIPS = tuple(Clip(f"c{i}", str(i) * 64, lambda: pytest.fail("decoded")) for i in range(4))
 AXES = np.eye(4, dtype=np.float32)
@@ -34,7 +32,7 @@ class Fake:
     """Clips are the axes, so that a query's scores are its coordinates; texts not given get some by hash."""
 
     identity = ModelIdentity("fake", None, "a" * 64)
-    means = SimpleNamespace(protocol=Protocol())
+    resources = SimpleNamespace(protocol=Protocol())
     device = "cpu"
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
@@ -53,6 +51,10 @@ class Fake:
             return np.array(self.vectors[item])
         drawn = np.frombuffer(hashlib.sha256(item.encode()).digest()[:4], dtype=np.uint8) - 127.5
         return drawn / np.linalg.norm(drawn)
+
+
+def ask(fake: Fake, given: Dataset) -> MeasuredRun:
+    return measure(fake, given, "forms")
 
 
 def dataset(*captions: Caption, merged: bool = False, **notes: int) -> Dataset:
@@ -113,7 +115,7 @@ def test_items_keep_their_own_forms() -> None:
         for place, text in enumerate([word, *(f"{form}: {word}" for form in FORMS[1:])])
     }
     vectors |= {f"{FORMS[0]}: {word}": AXES[clip] for clip, word in enumerate(texts)}
-    subject = ask_forms(Fake(vectors), dataset(*(caption(clip, word) for clip, word in enumerate(texts))))
+    subject = ask(Fake(vectors), dataset(*(caption(clip, word) for clip, word in enumerate(texts))))
     for place, form in enumerate(FORMS):
         found, met = (subject.run.queries.forms or {})[form], [(clip + place) % 4 for clip in range(3)]
         assert list(subject.forms[form].first) == [f"c{clip}" for clip in met]
@@ -129,7 +131,7 @@ def test_items_keep_their_own_forms() -> None:
 def test_source_ranks_are_those_of_the_captions() -> None:
     """Each caption means another clip than its own, but for the second."""
     vectors = {"a": AXES[1], "b": AXES[1], "c": AXES[0]}
-    queries = ask_forms(Fake(vectors), dataset(*(caption(clip, word) for clip, word in enumerate("abc")))).run.queries
+    queries = ask(Fake(vectors), dataset(*(caption(clip, word) for clip, word in enumerate("abc")))).run.queries
     assert queries.source_rank == queries.first_hit_rank == [2, 1, 3]
 
 
@@ -141,7 +143,7 @@ def test_an_incomplete_case_is_left_out_and_counted() -> None:
         caption(2, "snow", [], place=1),
         doubles=3,
     )
-    subject = ask_forms(Fake(RAIN), given)
+    subject = ask(Fake(RAIN), given)
     assert (subject.run.queries.id, subject.run.dataset.queries) == (["c0#0"], 1)
     assert subject.run.dataset.clips == 4, "clips without a query are still ranked"
     assert subject.notes == [
@@ -154,7 +156,7 @@ def test_an_incomplete_case_is_left_out_and_counted() -> None:
 
 def test_no_caption_with_every_form_is_an_error() -> None:
     with pytest.raises(DataError, match="hand: no item to ask among 1"):
-        ask_forms(Fake({}), dataset(caption(1, "wind", ["command"])))
+        ask(Fake({}), dataset(caption(1, "wind", ["command"])))
 
 
 #: Clips 2 and 3 have the caption "hail", which likes clip 3 better.
@@ -164,7 +166,7 @@ HAIL = {"hail": [0, 0, 0.6, 0.8], **{f"{form}: hail": [0.48, 0.6, 0, 0.64] for f
 @pytest.mark.parametrize("merged", [False, True])
 def test_another_clip_with_the_same_caption_is_no_rival(merged: bool) -> None:
     given = dataset(caption(2, "hail"), caption(3, "hail"), merged=merged)
-    run = ask_forms(Fake(HAIL), given).run
+    run = ask(Fake(HAIL), given).run
     assert run.queries.id == ["c2#0", "c3#0"], "each is asked for its own clip, merged or not"
     assert run.queries.first_hit_rank == [2, 1]
     assert run.queries.source_rank == [1, 1]
@@ -188,7 +190,7 @@ def test_forms_are_made_where_no_caption_has_any() -> None:
     assert [c.forms for c in made.captions] == [reformulate(c.text, c.id) for c in given.captions]
     assert [(c.id, c.text, c.clip) for c in made.captions] == [(c.id, c.text, c.clip) for c in given.captions]
     assert made.notes == {"doubles": 3}
-    subject = ask_forms(Fake({}), given)
+    subject = ask(Fake({}), given)
     assert list(subject.forms["question"].query) == [c.forms["question"] for c in made.captions]
     assert subject.run.dataset.fingerprint == made.fingerprint != given.fingerprint
 
@@ -201,7 +203,7 @@ def test_captions_that_no_rule_reads_are_counted() -> None:
 def test_other_forms_are_another_fingerprint() -> None:
     one = dataset(caption(0, "rain"))
     reworded = replace(one.captions[0], forms={**one.captions[0].forms, "command": "find rain"})
-    before, after = (ask_forms(Fake(RAIN), given).run for given in (one, dataset(reworded)))
+    before, after = (ask(Fake(RAIN), given).run for given in (one, dataset(reworded)))
     assert before.dataset.fingerprint != after.dataset.fingerprint
     with pytest.raises(
         BaselineError,
@@ -214,7 +216,7 @@ def test_other_forms_are_another_fingerprint() -> None:
 
 
 @pytest.mark.parametrize("direction", ["t2a", "a2t"])
-def test_forms_leave_the_baselines_of_captions_valid(direction: Direction) -> None:
+def test_forms_leave_the_baselines_of_captions_valid(direction: str) -> None:
     given = dataset(*(caption(i, text) for i, text in enumerate(("rain", "wind", "sun", "snow"))))
     bare = dataset(*(replace(c, forms={}) for c in given.captions))
     scores = {"rain": [0.8, 0.6, 0, 0], "wind": [0, 1, 0, 0], "sun": [0, 0, 1, 0], "snow": [0, 0, 0, 1]}
@@ -226,13 +228,13 @@ def test_forms_leave_the_baselines_of_captions_valid(direction: Direction) -> No
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return ask_forms(Fake(RAIN), dataset(caption(0, "rain"), caption(1, "wind"), caption(1, "storm", place=1))).run
+    return ask(Fake(RAIN), dataset(caption(0, "rain"), caption(1, "wind"), caption(1, "storm", place=1))).run
 
 
 def test_what_is_written_is_read_back(run: Run) -> None:
-    text = runs.encode(run)
-    assert runs.decode(text.encode(), "x") == run
-    assert runs.encode(runs.decode(text.encode(), "x")) == text
+    text = stored.encode(run)
+    assert stored.decode(text.encode(), "x") == run
+    assert stored.encode(stored.decode(text.encode(), "x")) == text
     assert len(text.splitlines()) < 120, "one array a line"
     np.testing.assert_array_equal(run.columns.forms["command"].rank, run.queries.forms["command"].rank)  # type: ignore[index]
     np.testing.assert_array_equal(run.columns.source_rank, run.queries.source_rank)
@@ -278,10 +280,10 @@ CONTRADICTIONS = [
     ("change", "expected"), [(*p.values, e) for p, e in CONTRADICTIONS], ids=[p.id for p, _ in CONTRADICTIONS]
 )
 def test_a_run_that_contradicts_itself_is_refused(run: Run, change, expected: str) -> None:
-    stored = json.loads(runs.encode(run))
-    change(stored)
+    content = json.loads(stored.encode(run))
+    change(content)
     with pytest.raises(BaselineError) as caught:
-        runs.decode(json.dumps(stored).encode(), "stored.json")
+        stored.decode(json.dumps(content).encode(), "stored.json")
     assert expected in str(caught.value)
     assert str(caught.value).startswith("stored.json: ")
     assert "\n" not in str(caught.value)
@@ -291,10 +293,10 @@ def test_a_form_too_few_is_refused(run: Run) -> None:
     forms = {form: outcomes for form, outcomes in (run.queries.forms or {}).items() if form != "indirect"}
     less = msgspec.structs.replace(run, queries=msgspec.structs.replace(run.queries, forms=forms))
     with pytest.raises(BaselineError, match=r"queries\.forms are .*, expected command, question, indirect"):
-        runs.decode(runs.encode(less).encode(), "x")
+        stored.decode(stored.encode(less).encode(), "x")
 
 
 def test_source_ranks_alone_are_no_run_of_captions(run: Run) -> None:
     queries = msgspec.structs.replace(run.queries, forms=None)
     with pytest.raises(BaselineError, match=r"direction is 't2a' with queries\.source_rank"):
-        runs.decode(runs.encode(msgspec.structs.replace(run, direction="t2a", queries=queries)).encode(), "x")
+        stored.decode(stored.encode(msgspec.structs.replace(run, direction="t2a", queries=queries)).encode(), "x")

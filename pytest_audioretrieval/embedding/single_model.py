@@ -1,22 +1,18 @@
-"""One model's answers: who it is, where it runs, loaded only if the store lacks one."""
+"""Answers of one model, which is loaded only if the store lacks one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pytest_audioretrieval.base.shipped import OWN
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Track, Vectors
+from pytest_audioretrieval.embedding.batches import Vectors
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import Floats, Pairs, TextPairs, ask_preferences, score_pairs
-from pytest_audioretrieval.embedding.store import Store, space
+from pytest_audioretrieval.embedding.store import space
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.scores import VectorScores
 from pytest_audioretrieval.models.imports import short_waits
@@ -24,60 +20,39 @@ from pytest_audioretrieval.models.registry import describe, load, retriever
 from pytest_audioretrieval.models.types import is_pair_scorer, is_retriever
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.embedding.answerer import Side, Sides
+    from pytest_audioretrieval.embedding.resources import Resources
     from pytest_audioretrieval.models.types import Model, ModelIdentity, PairScorer, Retriever
-    from pytest_audioretrieval.pinning.protocol import Protocol
     from pytest_audioretrieval.pinning.spec import ModelSpec
 
 
-@dataclass(frozen=True)
-class Means:
-    """What a model is embedded with, the same for all models of a run.
-
-    Attributes:
-        device: as the user named it: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``.
-        track: wraps batches to show progress.
-        pins: a project's own PINS.json, where there is one.
-    """
-
-    protocol: Protocol
-    store: Store
-    track: Track
-    device: str = "auto"
-    offline: bool = False
-    allow_unpinned: bool = False
-    pins: Path = OWN
-
-
 T = TypeVar("T")
-Sides = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-#: Clips or texts in groups; each group is embedded by itself, so that its vectors do not depend on the others.
-Side = Sequence[Sequence[Any]]
 #: Kind of a space -> whether it is a pair scorer's.
 _OF_PAIR_SCORERS = {"pairs": True, "prefer": True, "audio": False, "text": False}
 
 
-class Embedder:
-    """A model by its spec; hashed on first use, loaded (torch imported) when the store lacks an answer."""
+class SingleModel:
+    """An ``Answerer`` that is one model: hashed on first use, loaded (and torch imported) for what the store lacks."""
 
-    def __init__(self, spec: ModelSpec, means: Means) -> None:
-        self.spec, self.means = spec, means
+    def __init__(self, spec: ModelSpec, resources: Resources) -> None:
+        self.spec, self.resources = spec, resources
         self._made: dict[tuple[str, ...], Any] = {}
 
     @cached_property
     def identity(self) -> ModelIdentity:
         """Which weights these are, hashed and verified without loading them."""
-        means = self.means
+        at = self.resources
         with short_waits():
-            return describe(self.spec, offline=means.offline, allow_unpinned=means.allow_unpinned, pins=means.pins)
+            return describe(self.spec, offline=at.offline, allow_unpinned=at.allow_unpinned, pins=at.pins)
 
     @cached_property
     def model(self) -> Model:
         """The model itself, on its device."""
-        means = self.means
+        at = self.resources
         identity = self.identity
         with short_waits():
-            loaded = load(self.spec, identity, device=means.device, offline=means.offline, pins=means.pins)
-        self.means.store.made_on(loaded.device)
+            loaded = load(self.spec, identity, device=at.device, offline=at.offline, pins=at.pins)
+        self.resources.store.made_on(loaded.device)
         return loaded
 
     @property
@@ -98,8 +73,8 @@ class Embedder:
         if self.spec.kind not in ("backend", "factory"):
             return False
         for kind, answer in _OF_PAIR_SCORERS.items():
-            where = space(self.identity.weights_sha256, self.means.protocol, kind)
-            if "model" not in vars(self) and self.means.store.holds(where):
+            where = space(self.identity.weights_sha256, self.resources.protocol, kind)
+            if "model" not in vars(self) and self.resources.store.holds(where):
                 return answer
         return not is_retriever(self.model)
 
@@ -108,7 +83,7 @@ class Embedder:
         """Where its answers were made: here, or by the run that stored them."""
         if "model" in vars(self):
             return self.model.device
-        return self.means.store.device or self.means.device
+        return self.resources.store.device or self.resources.device
 
     def clips(self, clips: Sequence[Clip]) -> Vectors:
         """Unit vectors, float32 [len(clips), D]; see ``engine.embed_clips``."""
@@ -163,7 +138,7 @@ class Embedder:
 
     def _once(self, ask: Callable[..., T], model: Callable[[], Model], items: Sequence[Any], key: tuple[str, ...]) -> T:
         if key not in self._made:
-            means = self.means
-            self._made[key] = ask(items, model, self.identity, means.protocol, means.store, means.track)
+            at = self.resources
+            self._made[key] = ask(items, model, self.identity, at.protocol, at.store, at.track)
         made: T = self._made[key]
         return made

@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
+from pytest_audioretrieval.embedding.store import place
 from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 
 
-def made(model: Path, store: Path | None) -> Embedder:
-    return Embedder(parse(str(model)), Means(Protocol(), Store(store), Tracker()))
+def made(model: Path, store: Path | None) -> SingleModel:
+    return SingleModel(parse(str(model)), Resources(Protocol(), store, Tracker()))
 
 
 def test_a_run_that_finds_every_vector_knows_where_they_were_made(tiny_clap: Path, tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_a_run_that_finds_every_vector_knows_where_they_were_made(tiny_clap: Pat
     np.testing.assert_array_equal(second.texts(["rain", "a dog barks"]), vectors)
     assert "model" not in vars(second)
     assert second.device == "cpu"
-    (tmp_path / "device").write_text("cuda:1")
+    (place(tmp_path, "auto") / "device").write_text("cuda:1")
     assert second.device == "cuda:1"
 
 

@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.types import Broken, Choice, Clip, Dataset, Pair, Query, Rewording
+from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Query, Rewording, Violation
 from pytest_audioretrieval.errors import BaselineError, DataError, SpecError
-from pytest_audioretrieval.gate.judging import Endpoint, Level, judge, judge_chance
+from pytest_audioretrieval.gate.chance import judge_chance
+from pytest_audioretrieval.gate.findings import Endpoint, Level
+from pytest_audioretrieval.gate.judging import judge
 from pytest_audioretrieval.metrics import accuracy, hit_rate, ndcg, sensitivity
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pinning.protocol import Protocol
-from pytest_audioretrieval.runs import run as runs
+from pytest_audioretrieval.runs import stored
 from pytest_audioretrieval.runs.measure import measure
-from pytest_audioretrieval.runs.run import Subject
+from pytest_audioretrieval.runs.run import MeasuredRun
 
 CLIPS = tuple(Clip(f"c{i}", str(i) * 64, lambda: pytest.fail("decoded")) for i in range(4))
 AXES = np.eye(4, dtype=np.float32)
@@ -30,7 +32,7 @@ class Fake:
     """Clips are the axes, so that a text's scores are its coordinates."""
 
     identity = ModelIdentity("fake", None, "a" * 64)
-    means = SimpleNamespace(protocol=Protocol())
+    resources = SimpleNamespace(protocol=Protocol())
     device = "cpu"
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
@@ -59,7 +61,7 @@ VECTORS = {"dog": [0.8, 0.6, 0, 0], "cat": [0.6, 0.8, 0, 0], "both": [0.6, 0.6, 
 
 
 def choose(ident: str, right: tuple[str, str], wrong: tuple[str, str], part: str = "order", group: str = "g") -> Choice:
-    return Choice(ident, Pair(*right), Pair(*wrong), group, part)
+    return Choice(ident, Option(*right), Option(*wrong), group, part)
 
 
 CHOICES = (
@@ -85,12 +87,12 @@ def test_choices_by_hand() -> None:
     assert list(subject.shown.query) == ["c0", "dog", "both"]
     assert list(subject.shown.first) == ["dog", "c0", "c1"]
     assert list(subject.shown.right) == ["dog", "c1", "c0"]
-    assert runs.decode(runs.encode(run).encode(), "here") == run
+    assert stored.decode(stored.encode(run).encode(), "here") == run
 
 
 def test_a_choice_with_another_clip_is_another_pool() -> None:
     one = measure(Fake(VECTORS), dataset(*CHOICES), "choice").run
-    moved = replace(CHOICES[0], wrong=Pair("dog", "c3"))
+    moved = replace(CHOICES[0], wrong=Option("dog", "c3"))
     other = measure(Fake(VECTORS), dataset(moved, *CHOICES[1:]), "choice").run
     assert one.dataset.candidates != other.dataset.candidates
 
@@ -113,7 +115,7 @@ def test_texts_by_hand() -> None:
     assert (found.first_hit_rank, found.tied) == ([2, 2, 1], [0, 1, 0])
     assert sensitivity()(run.columns) == pytest.approx([0.04 / 0.20, 0.5, 1], abs=1e-5)
     assert sensitivity().within("timbre")(run.columns) == pytest.approx([0.2, 0.5], abs=1e-5)
-    assert runs.decode(runs.encode(run).encode(), "here") == run
+    assert stored.decode(stored.encode(run).encode(), "here") == run
 
 
 @pytest.mark.parametrize(
@@ -140,12 +142,12 @@ def test_a_stored_run_that_cannot_be(change, says) -> None:
     run = measure(Fake(VECTORS), dataset(*REWORDINGS), "texts").run
     damaged = msgspec.structs.replace(run, queries=msgspec.structs.replace(run.queries, **change))
     with pytest.raises(BaselineError) as error:
-        runs.decode(runs.encode(damaged).encode(), "here")
+        stored.decode(stored.encode(damaged).encode(), "here")
     assert says in str(error.value)
 
 
-def broken(query: str, clip: str) -> list[Broken]:
-    return [] if clip == "c1" else [Broken("negation", f"{query} hears a siren in {clip}")]
+def broken(query: str, clip: str) -> list[Violation]:
+    return [] if clip == "c1" else [Violation("negation", f"{query} hears a siren in {clip}")]
 
 
 QUERIES = (Query("q0", "dog", ("c1", "c2"), "negation"), Query("q1", "cat", ("c1",), "order"))
@@ -165,7 +167,7 @@ def test_stated_relevance_by_hand() -> None:
     assert run.metrics["negation:ndcg@10"] == pytest.approx((1 / np.log2(3) + 0.5) / (1 + 1 / np.log2(3)), abs=1e-9)
     assert list(subject.shown.first) == ["c0", "c1"]
     assert list(subject.shown.right) == ["c1", "c1"]
-    assert subject.shown.broken[0] == [Broken("negation", "q0 hears a siren in c0")]
+    assert subject.shown.broken[0] == [Violation("negation", "q0 hears a siren in c0")]
 
 
 @pytest.mark.parametrize("direction", ["a2t", "choice", "texts", "forms"])
@@ -175,7 +177,7 @@ def test_what_a_dataset_does_not_ask(direction) -> None:
 
 
 def test_a_dataset_of_choices_says_what_it_is_for() -> None:
-    with pytest.raises(DataError, match="asks nothing in direction t2a: it is for direction choice;"):
+    with pytest.raises(DataError, match="asks nothing in direction t2a: it is for direction choice: "):
         measure(Fake(VECTORS), dataset(*CHOICES), "t2a")
 
 
@@ -220,7 +222,7 @@ def test_runs_with_other_slices_are_not_compared() -> None:
         judge(moved, old, "here", endpoint(hit_rate(1)), LEVEL)
 
 
-def chosen(well: Sequence[tuple[bool, str, str]]) -> Subject:
+def chosen(well: Sequence[tuple[bool, str, str]]) -> MeasuredRun:
     """A run of choices, (right?, slice, cluster) each."""
     made = [
         choose(
@@ -306,4 +308,4 @@ def test_scores_of_a_pair_scorer_have_a_scale_of_their_own() -> None:
     vectors = {"dog": [450.0, -40.5, 0, 0]}
     run = measure(Fake(vectors), dataset(choose("a", ("dog", "c0"), ("dog", "c1"))), "choice").run
     assert run.queries.margin == [490.5]
-    assert runs.decode(runs.encode(run).encode(), "here") == run
+    assert stored.decode(stored.encode(run).encode(), "here") == run

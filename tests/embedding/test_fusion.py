@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.fused import Fused, embedder
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.assembly import Answerers
+from pytest_audioretrieval.embedding.fusion import Fusion, single
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.metrics.fusion import fuse
 from pytest_audioretrieval.models.types import ModelIdentity
 from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 
-MEANS = Means(Protocol(), Store(None), Tracker())
+RESOURCES = Resources(Protocol(), None, Tracker())
 TEXT = "fusion:avg-z(m:A,m:B)"
 
 
 class Part:
     """Embeds items, which are integers, by seeded draws; notes what it was asked."""
+
+    resources = RESOURCES
 
     def __init__(self, digest: str, device: str = "cpu", seed: int = 0) -> None:
         self.identity, self.device, self.seed = ModelIdentity("part", None, digest), device, seed
@@ -38,8 +39,8 @@ class Part:
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def fused(*parts: Part, text: str = TEXT) -> Fused:
-    return Fused(parse(text), MEANS, parts)  # type: ignore[arg-type]
+def fused(*parts: Part, text: str = TEXT) -> Fusion:
+    return Fusion(parse(text), parts)  # type: ignore[arg-type]
 
 
 def test_it_is_named_after_its_parts_and_known_by_their_weights() -> None:
@@ -66,21 +67,16 @@ def test_its_device_is_where_its_parts_ran(devices: tuple[str, str], shown: str)
     assert fused(*(Part("a" * 64, device) for device in devices)).device == shown
 
 
-def test_it_has_no_retriever() -> None:
+def test_it_is_no_single_model() -> None:
     with pytest.raises(SpecError) as caught:
-        _ = fused(Part("a" * 64), Part("b" * 64)).retriever
-    assert str(caught.value) == f"{TEXT} is a fusion of scores and embeds nothing itself: ask for one of its parts"
+        single(fused(Part("a" * 64), Part("b" * 64)))
+    found = f"{TEXT} fuses the scores of rankings, and has no vectors and no scores of pairs"
+    assert str(caught.value) == f"{found}: name one of its parts"
 
 
-def test_it_scores_no_pair_and_prefers_no_text() -> None:
-    made = fused(Part("a" * 64), Part("b" * 64))
-    assert not made.scores_pairs
-    with pytest.raises(SpecError) as caught:
-        made.pair_scores([])
-    assert str(caught.value) == f"{TEXT} fuses the scores of rankings and scores no pair: ask for one of its parts"
-    with pytest.raises(SpecError) as caught:
-        made.text_preference([])
-    assert str(caught.value) == f"{TEXT} is a fusion of scores and prefers no text: ask a pair scorer"
+def test_one_model_is_itself() -> None:
+    model = SingleModel(parse("m:A"), RESOURCES)
+    assert single(model) is model
 
 
 @pytest.mark.parametrize("rule", ["avg-z", "avg-minmax"])
@@ -95,17 +91,11 @@ def test_sides_are_those_of_its_parts_fused(rule: str) -> None:
 
 
 def test_a_part_judged_by_itself_too_is_loaded_once() -> None:
-    made: dict[str, Embedder | Fused] = {}
-    alone = embedder(parse("m:A"), MEANS, made)
-    together = embedder(parse(TEXT), MEANS, made)
-    assert isinstance(alone, Embedder)
-    assert isinstance(together, Fused)
+    answerers = Answerers(RESOURCES)
+    alone, together, other = answerers.named(["m:A", TEXT, "m:B"])
+    assert isinstance(alone, SingleModel)
+    assert isinstance(together, Fusion)
+    assert [*together.parts] == [alone, other]
     assert together.parts[0] is alone
-    assert embedder(parse(TEXT), MEANS, made) is together
-    assert embedder(parse("m:B"), MEANS, made) is together.parts[1]
-    assert list(made) == ["m:A", "m:B", TEXT]
-
-
-def test_the_protocol_it_reports_is_the_runs() -> None:
-    means = SimpleNamespace(protocol=Protocol())
-    assert Fused(parse(TEXT), means, []).means.protocol is means.protocol  # type: ignore[arg-type]
+    assert together.resources is alone.resources is RESOURCES
+    assert answerers.of(parse(TEXT)) is together
