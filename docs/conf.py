@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -10,12 +11,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import generated  # noqa: E402
 
-from importlib.metadata import version as version_of  # noqa: E402
-
 project = "pytest-audioretrieval"
 author = "the authors of pytest-audioretrieval"
 copyright = "MIT licence"
-release = version = version_of("pytest-audioretrieval")
+release = version = metadata.version("pytest-audioretrieval")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generated"]

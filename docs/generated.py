@@ -49,7 +49,7 @@ def commands() -> str:
 def _helps(parser: argparse.ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, below in action.choices.items():
+            for below in action.choices.values():
                 below.formatter_class = _Wide
                 if not _has_tasks(below):
                     title = below.prog.removeprefix("python -m pytest_audioretrieval ")

@@ -1,7 +1,7 @@
 """Commands and screens of a page: found, run in a project of their own, and compared with what is printed.
 
-A block in ``console`` holds commands, a line each after ``$ ``, and below each of them what it prints; ``...`` stands for
-anything. Every such command is run. Commands that are not run here stand in blocks in ``sh``. A comment
+A block in ``console`` holds commands, a line each after ``$ ``, and below each of them what it prints; ``...`` stands
+for anything. Every such command is run. Commands that are not run here stand in blocks in ``sh``. A comment
 ``<!-- file: NAME -->`` says that the next block is a file of the project, under that name.
 """
 
