@@ -21,7 +21,7 @@ from tests.models.hub.stub import HubStub, point_client
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"
-PAGE = (Path(__file__).parents[3] / "docs/datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/hub-datasets.md").read_text(encoding="utf-8")
 
 
 def error(name: str, kind: type[RetrievalError], **loading: bool) -> str:
