@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.sounds.rendered import load_rendered, verified, waveform
+from pytest_audioretrieval.data.rendered import load_rendered, verified, waveform
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.errors import PinError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.sounds import recipe, wording
 from pytest_audioretrieval.data.sounds.render import mix, origins, recording
-from pytest_audioretrieval.data.sounds.rendered import Progress, load_rendered, verified, waveform
+from pytest_audioretrieval.data.rendered import Progress, load_rendered, verified, waveform
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
 

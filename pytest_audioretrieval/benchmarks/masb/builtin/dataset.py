@@ -19,7 +19,7 @@ from pytest_audioretrieval.benchmarks.masb.builtin.render import render
 from pytest_audioretrieval.benchmarks.masb.builtin.timbre import timbre_captions
 from pytest_audioretrieval.benchmarks.masb.builtin.wording import caption_set
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.sounds.rendered import Progress, load_rendered
+from pytest_audioretrieval.data.rendered import Progress, load_rendered
 from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Option, Rewording
 
 

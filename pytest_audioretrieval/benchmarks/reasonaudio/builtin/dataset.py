@@ -19,7 +19,7 @@ from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import choices_
 from pytest_audioretrieval.benchmarks.reasonaudio.release.reader import Release
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.sounds.render import FOLDER, recording
-from pytest_audioretrieval.data.sounds.rendered import Progress, load_rendered
+from pytest_audioretrieval.data.rendered import Progress, load_rendered
 from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Explain, Query
 
 if TYPE_CHECKING:
