@@ -163,7 +163,10 @@ def test_a_dataset_of_captions_alone(project: Path, capsys: pytest.CaptureFixtur
         (["builtin/nothing"], "no built-in model 'nothing'"),
         (["binding_toys:Toy", "--dataset", "bindin"], "did you mean 'binding'?"),
         (["binding_toys:Toy", "binding_toys:Toy"], "two models are called 'binding_toys:Toy'"),
-        (["binding_toys:Toy", "--prior", "binding_toys:Toy"], "--prior binding_toys:Toy cannot choose between texts without audio, expected a pair scorer"),
+        (
+            ["binding_toys:Toy", "--prior", "binding_toys:Toy"],
+            "--prior binding_toys:Toy cannot choose between texts without audio, expected a pair scorer",
+        ),
         (["binding_toys:Toy", "--prior", ""], "model '' is empty"),
         (["fusion:avg-z(binding_toys:Toy,binding_toys:Scorer)"], "name its parts instead"),
         (["binding_toys:Toy", "--device", "../gpu"], "'../gpu': expected auto, cpu, cuda, cuda:N or mps"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 CLIPS, QUERIES_A_TASK, CHOICES_A_TASK = 500, 20, 40
-#: Few enough to meet often: a query with three sounds wants clips that hold all of them, and near misses.
+#: Few enough to occur together often: a query with three sounds needs clips with all of them, and near misses.
 SOUNDS = (
     "amen-break", "cat", "chime", "choir", "computer", "cow", "cowbell", "dog", "door", "drone", "drum-roll", "duck",
     "frog", "groove", "guitar-chord", "guitar-slide", "horse", "owl", "phone", "piano", "pig", "printer", "rewind",
@@ -36,7 +36,7 @@ SOUNDS = (
 
 
 def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress[Composite] = iter) -> Dataset:
-    """500 clips of 10 s, 20 queries and 40 two-option items of each of the five tasks.
+    """Load 500 clips of 10 s, with 20 queries and 40 two-option items for each of the five tasks.
 
     Args:
         pinned: fingerprint that PINS.json holds for ``builtin/reasoning``.
@@ -55,7 +55,7 @@ def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress
 
 
 def builtin_release() -> Release:
-    """The same without its sounds, whose files are therefore named by their clip alone."""
+    """Return the same as a release without sounds, whose files are named by their clip alone."""
     composites, asked, chosen = _made()
     known = {composite.id: composite for composite in composites}
     return Release({clip: Path(clip) for clip in known}, {}, known, tuple(asked), tuple(chosen))
@@ -69,10 +69,10 @@ def _made() -> tuple[list[Composite], list[ReasonQuery], list[ReasonChoice]]:
 
 @cache
 def atoms() -> dict[str, AtomicSound]:
-    """The sounds by label."""
+    """Return the sounds by label."""
     found = {}
     for label in SOUNDS:
-        recording(label)  # refuses a file that is not the shipped one
+        recording(label)  # checks the file against its pin
         found[label] = read_sound(Path(str(FOLDER / f"{label}.flac")), label)
     return found
 

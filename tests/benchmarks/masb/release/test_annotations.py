@@ -48,7 +48,11 @@ WRONG: list[tuple[int, Row, str]] = [
     (1, {"crop_start_s": "-1"}, "crop_start_s is '-1' (Expected `float` >= 0.0): correct the cell"),
     (1, {"crop_start_s": "soon"}, "crop_start_s is 'soon' (Expected `float`, got `str`): correct the cell"),
     (1, {"track_duration_s": "10.3"}, "crop_end_s 10.5 lies after the track's end at 10.3 s: correct one of them"),
-    (0, {"timbre_2": "Bright"}, "timbre_1 and timbre_2 are both 'bright', expected two timbres, as a swap would change"),
+    (
+        0,
+        {"timbre_2": "Bright"},
+        "timbre_1 and timbre_2 are both 'bright', expected two timbres, as a swap would change",
+    ),
     (0, {"timbre_2": ""}, "axis is T without two timbres: fill timbre_1 and timbre_2"),
     (2, {"timbre_1": "warm"}, "axis is R with timbres 'warm' and '': leave both empty"),
     (2, {"inst_2": "kazoo"}, "inst_1 and inst_2 are both 'kazoo', expected two instruments, as a swap would change"),
@@ -70,7 +74,10 @@ def test_a_row_that_contradicts_itself_is_refused(tmp_path: Path, at: int, cells
 
 def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
     missing = write(tmp_path / "m.csv", [{k: v for k, v in row.items() if k != "inst_2"} for row in ANNOTATIONS])
-    with pytest.raises(DataError, match=r"m\.csv:1: columns missing 'inst_2', expected clip_id, source, .*confidence: correct the header$"):
+    with pytest.raises(
+        DataError,
+        match=r"m\.csv:1: columns missing 'inst_2', expected clip_id, source, .*confidence: correct the header$",
+    ):
         load_annotations(missing)
     more = write(tmp_path / "x.csv", [{**row, "mood": "sad"} for row in ANNOTATIONS])
     with pytest.raises(DataError, match=r"x\.csv:1: columns unknown 'mood'"):

@@ -100,7 +100,9 @@ def test_what_is_missing_is_left_out_and_counted(folder: Path) -> None:
 
 def test_without_a_manifest_there_are_no_mixes(folder: Path) -> None:
     (folder / "masb_order_manifest.csv").unlink()
-    with pytest.raises(DataError, match=r"masb_order_manifest\.csv is missing, but its mixes are there: add it or remove"):
+    with pytest.raises(
+        DataError, match=r"masb_order_manifest\.csv is missing, but its mixes are there: add it or remove"
+    ):
         load_masb(folder)
     shutil.rmtree(folder / "order")
     assert {choice.slice for choice in load_masb(folder).choices} == {"timbre", "order", "role"}

@@ -139,7 +139,7 @@ def test_out_of_range(clips: int, seconds: int) -> None:
 
 
 def test_too_few_sounds_or_too_short_ones() -> None:
-    with pytest.raises(DataError, match="sounds found 7, expected at least 8"):
+    with pytest.raises(DataError, match="there are 7 sounds, expected at least 8"):
         plan({f"s{number}": 900 for number in range(7)}, 5, 1)
-    with pytest.raises(DataError, match=r"sounds of at least 0\.7 s found 3, expected at least 4"):
+    with pytest.raises(DataError, match=r"there are 3 sounds of at least 0\.7 s, expected at least 4"):
         plan({f"s{number}": 700 if number < 3 else 699 for number in range(20)}, 5, 1)

@@ -83,5 +83,5 @@ def test_each_constraint_of_a_mix_is_broken_at_times() -> None:
 
 
 def test_a_corpus_that_cannot_give_as_many_is_told_in_one_line() -> None:
-    with pytest.raises(DataError, match=r"^12 clips give \d+ of 40 negation queries"):
+    with pytest.raises(DataError, match=r"^12 clips give \d+ negation queries, expected 40"):
         make_choices(corpus(12, 8), 40, seed=1)

@@ -96,8 +96,8 @@ def test_json_and_back() -> None:
         ('[{"kind":"order","first":"dog"}]', "missing required field `second`"),
         ('[{"kind":"duration","sound":"dog","at_least_ms":2.5}]', "Expected `int`"),
         ('[{"kind":"duration","sound":"dog","at_least_ms":0}]', "expected more than 0 milliseconds"),
-        ('[{"kind":"overlap","one":"dog","other":"dog"}]', "'dog' stands on both sides"),
-        ('[{"kind":"negation","sound":"Church Bell"}]', "'Church Bell': expected lower-case words"),
+        ('[{"kind":"overlap","one":"dog","other":"dog"}]', "'dog' is on both sides"),
+        ('[{"kind":"negation","sound":"Church Bell"}]', "'Church Bell', expected lower-case words"),
     ],
 )
 def test_json_is_read_strictly(text: str, expected: str) -> None:

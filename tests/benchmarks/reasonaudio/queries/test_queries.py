@@ -84,7 +84,7 @@ def test_neither_a_text_nor_a_set_of_constraints_comes_twice() -> None:
 def test_a_text_that_was_asked_before_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other sounds can read the same: "rain and dog" may be two sounds or one."""
     monkeypatch.setattr(queries, "wording", lambda constraints, key: "the same")
-    with pytest.raises(DataError, match="500 clips give 1 of 2 negation queries"):
+    with pytest.raises(DataError, match="500 clips give 1 negation queries, expected 2"):
         make_queries(CORPUS, 2, seed=1)
 
 
@@ -118,12 +118,12 @@ def test_fewer_queries_are_the_beginning_of_more() -> None:
 @pytest.mark.parametrize(
     ("clips", "per_task", "expected"),
     [
-        ([], 1, "0 clips give 0 of 1 negation queries (each with 1 to 1 relevant clips"),
-        (corpus(12, 8), 50, r"12 clips give \d+ of 50 negation queries"),
+        ([], 1, "0 clips give 0 negation queries, expected 1, each with 1 to 1 relevant clips"),
+        (corpus(12, 8), 50, r"12 clips give \d+ negation queries, expected 50"),
         (
             [clip(f"dog {n}-900, rain 1000-{2000 + n}", n) for n in range(40)],
             1,
-            "40 clips give 0 of 1 negation queries",
+            "40 clips give 0 negation queries, expected 1",
         ),
     ],
 )
