@@ -81,9 +81,9 @@ def test_one_label_does_not_apply() -> None:
     assert [table.note for table in tables] == [
         "",
         "",
-        "does not apply: all pairs are of one model, A",
-        "does not apply: all pairs are of one form, command",
-        "does not apply: all pairs are of one form, command",
+        "does not apply: all pairs are of one model, A: add another model",
+        "does not apply: all pairs are of one form, command: add another form",
+        "does not apply: all pairs are of one form, command: add another form",
     ]
 
 

@@ -80,7 +80,7 @@ def test_the_interval_by_resampling_clips_of_both_sets() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(DataError, match="models are other and model: expected the same"):
+    with pytest.raises(DataError, match="models are other and model, expected the same"):
         compare_query_sets(made(item=["a"], model="other", rank_drop=[1]), ONE)
     with pytest.raises(DataError, match="share no item: one has 'z', the other 'a'"):
         compare_query_sets(made(item=["z"], rank_drop=[1]), ONE)

@@ -105,5 +105,5 @@ def test_a_heavy_tail_is_told() -> None:
     )
     table = marginal_table(pairs, "form")
     assert {name: row["tail"] for name, row in cells(table).items()} == {"command": "heavy", "statement": ""}
-    assert table.note.startswith("heavy tail: no interval of that MeanRD is to be trusted")
+    assert table.note.startswith("heavy tail: no interval of that MeanRD can be trusted")
     assert marginal_table(pairs.where(pairs.form == "statement")).note == ""

@@ -84,8 +84,8 @@ def test_tbmd_is_tal_and_a_constant_so_that_nothing_is_left_of_it() -> None:
 
 def test_one_model_and_one_dataset_are_told_and_the_rest_stands() -> None:
     notes = {title: table.note for title, table in tables().items() if table.note}
-    assert notes["By model"] == "does not apply: all pairs are of one model, circle"
-    assert notes["By dataset and form"] == "does not apply: all pairs are of one dataset, ring"
+    assert notes["By model"] == "does not apply: all pairs are of one model, circle: add another model"
+    assert notes["By dataset and form"] == "does not apply: all pairs are of one dataset, ring: add another dataset"
     assert notes["Predicting RankDrop from interactions"] == "no effect of: one dataset, ring; one model, circle"
     assert len(tables()) == 18
     assert all("\n" not in note for note in notes.values())

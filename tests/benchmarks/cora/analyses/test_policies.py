@@ -61,4 +61,7 @@ def test_equal_forms_fall_to_the_first() -> None:
 @pytest.mark.parametrize("kept", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3, 3]], ids=["missing", "replaced", "twice"])
 def test_incomplete_items_do_not_apply(kept: list[int]) -> None:
     table = policy_table(SMALL.where(np.array(kept)))
-    assert table.note == "does not apply: 1 of 2 items lack one of f, g or have it twice: expected complete items"
+    assert (
+        table.note
+        == "does not apply: 1 of 2 items lack one of f, g or have it twice, expected complete items: leave the others out"
+    )

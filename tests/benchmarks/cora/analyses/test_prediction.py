@@ -108,7 +108,7 @@ def test_a_constant_is_told_in_each_table() -> None:
 
 def test_too_few_clips_do_not_apply() -> None:
     for table in prediction_tables(PAIRS.where(np.isin(PAIRS.clip, ["x::0", "x::1"]))):
-        assert table.note == "does not apply: 2 groups for 5 folds: expected at least one group a fold"
+        assert table.note.startswith("does not apply: 2 groups for 5 folds")
 
 
 def test_without_scikit_learn_the_tables_say_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,16 +63,24 @@ def test_it_is_called_once_for_each_text_and_form() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
-        (3, SpecError, "canonicalizer 'it' is int: expected a callable"),
+        (3, SpecError, "canonicalizer 'it' is int, expected a callable"),
         (lambda: "", SpecError, "takes neither (text) nor (text, form)"),
         (lambda a, b, c: a, SpecError, "takes neither (text) nor (text, form)"),
         (lambda text, *, form: text, SpecError, "takes neither (text) nor (text, form)"),
-        (lambda text: None, DataError, "canonicalizer 'it' made None of 'AB': expected text to ask with"),
+        (lambda text: None, DataError, "canonicalizer 'it' made None of 'AB', expected text to ask with"),
         (lambda text: " ", DataError, "canonicalizer 'it' made ' ' of 'AB'"),
-        (lambda text: "a\x00b", DataError, "what canonicalizer 'it' made of 'AB' holds the control character U+0000"),
-        (lambda text: "a\ud800", DataError, "what canonicalizer 'it' made of 'AB' holds the lone surrogate U+D800"),
-        (lambda text: sys.exit(7), DataError, "canonicalizer 'it' failed on 'AB': SystemExit: 7"),
-        (lambda text: text[9], DataError, "canonicalizer 'it' failed on 'AB': IndexError: string index out of range"),
+        (
+            lambda text: "a\x00b",
+            DataError,
+            "the output of canonicalizer 'it' for 'AB' holds the control character U+0000",
+        ),
+        (
+            lambda text: "a\ud800",
+            DataError,
+            "the output of canonicalizer 'it' for 'AB' holds the lone surrogate U+D800",
+        ),
+        (lambda text: sys.exit(7), DataError, "canonicalizer 'it' failed on 'AB' (SystemExit: 7)"),
+        (lambda text: text[9], DataError, "canonicalizer 'it' failed on 'AB' (IndexError: string index out of range)"),
     ],
 )
 def test_what_is_no_canonicalizer(function: Any, error: type[Exception], message: str) -> None:
@@ -87,7 +95,9 @@ def test_it_is_named_as_module_and_callable(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.syspath_prepend(tmp_path)
     assert canonicalizer("my_canon:upper")("ab", "command") == "AB"
     for name, what in (("my_canon:lower", "lower"), ("no_such_module:f", "no_such_module"), (":f", "Empty module")):
-        with pytest.raises(SpecError, match=f"canonicalizer '{name}': .*{what}.*: expected module:callable"):
+        with pytest.raises(
+            SpecError, match=f"canonicalizer '{name}' cannot be imported .*{what}.*, expected module:callable"
+        ):
             canonicalizer(name)
 
 

@@ -126,7 +126,11 @@ def test_one_clip_alone_by_id_or_number(folder: Path, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("query", "clip", "expected"),
     [
-        ("mix-01", None, "query 'mix-01' is unknown, expected one of 2, mix-001 to mix-choice-001: did you mean 'mix-001'? correct"),
+        (
+            "mix-01",
+            None,
+            "query 'mix-01' is unknown, expected one of 2, mix-001 to mix-choice-001: did you mean 'mix-001'?",
+        ),
         ("mix-001", "9", "clip '9': 0 of 4 clips have this id or number, expected 1: name one, such as 00000_ov1_dog"),
     ],
 )

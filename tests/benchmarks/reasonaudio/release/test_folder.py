@@ -269,9 +269,15 @@ BAD: list[tuple[Change, str]] = [
     (all_relevant, "queries.jsonl:3: all 3 clips are relevant to 'q'"),
     (edit(Q, "negation-001", "order-001"), "queries.jsonl:2: id 'order-001' stands on line 1"),
     (edit(Q, '"order-001"', '" "'), "queries.jsonl:1: id is ' ', expected printable"),
-    (edit(Q, '"task":"order"', '"task":"orders"'), "queries.jsonl:1: task is 'orders', expected one of negation, order, overlap, duration, mix: did you mean 'order'?"),
+    (
+        edit(Q, '"task":"order"', '"task":"orders"'),
+        "queries.jsonl:1: task is 'orders', expected one of negation, order, overlap, duration, mix: did you mean",
+    ),
     (edit(Q, '"task":"order"', '"task":"mix"'), "queries.jsonl:1: task is 'mix', expected 'order' as its constraints"),
-    (edit(H, '"task":"order"', '"task":"overlap"'), "choices.jsonl:1: task is 'overlap', expected 'order' as its constraints"),
+    (
+        edit(H, '"task":"order"', '"task":"overlap"'),
+        "choices.jsonl:1: task is 'overlap', expected 'order' as its constraints",
+    ),
     (edit(Q, "dog, then rain", " "), "queries.jsonl:1: the text of 'order-001' is empty"),
     (edit(Q, '"kind":"order"', '"kind":"loud"'), "queries.jsonl:1: Invalid value 'loud'"),
     (edit(Q, IN_ORDER, ""), "queries.jsonl:1: the query has no constraints (nor have 0 others of 2 queries)"),
