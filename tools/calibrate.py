@@ -1,9 +1,9 @@
-"""Run the calibration grid and write its tables: docs/calibration.csv, and the generated part of docs/calibration.md.
+"""Script that runs the calibration grid and writes docs/calibration.csv and the tables of docs/calibration.md.
 
     make calibrate
 
-One core, about half an hour. Each cell is kept as it is done, under a name that changes with the method, the simulation
-and the number of trials; a second run goes on where the first one stopped.
+It takes about half an hour on one core. Each finished cell is kept, under a name that changes with the method, the
+simulation and the number of trials; a second run continues where the first one stopped.
 """
 
 from __future__ import annotations

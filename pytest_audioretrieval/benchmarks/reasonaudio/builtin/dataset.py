@@ -35,11 +35,11 @@ SOUNDS = (
 )  # fmt: skip
 
 
-def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress[Composite] = iter) -> Dataset:
+def load_reasoning(pinned: str | None, *, cache: Path | None = None, progress: Progress[Composite] = iter) -> Dataset:
     """Load 500 clips of 10 s, with 20 queries and 40 two-option items for each of the five tasks.
 
     Args:
-        pinned: fingerprint that PINS.json holds for ``builtin/reasoning``.
+        pinned: fingerprint that PINS.json holds for ``builtin/reasoning``; None accepts any.
         cache: folder for the index of digests; None keeps none.
         progress: wraps the composites while they are rendered on first use.
 
