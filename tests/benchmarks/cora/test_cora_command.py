@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval cora`` on a folder of tones with models that cost nothing."""
+"""The command ``python -m pytest_audioretrieval cora`` on a folder of tones, with models that cost nothing."""
 
 from __future__ import annotations
 

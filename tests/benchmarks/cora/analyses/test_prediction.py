@@ -9,9 +9,9 @@ from scipy.stats import spearmanr
 from sklearn.model_selection import GroupKFold
 
 from pytest_audioretrieval.benchmarks.cora.analyses.prediction import prediction_tables
-from tests.benchmarks.cora.analyses.planted import cells, drawn
+from tests.benchmarks.cora.analyses.planted import cells, random_pairs
 
-PAIRS = drawn(400)
+PAIRS = random_pairs(400)
 PROJECTIONS, INTERACTIONS, INCREMENT = prediction_tables(PAIRS)
 
 
@@ -21,7 +21,7 @@ def one_hot(*labels: np.ndarray) -> np.ndarray:
 
 
 def out_of_fold(*columns: np.ndarray) -> np.ndarray:
-    """Ridge in closed form: columns divided by their deviation, penalty 1, a free intercept."""
+    """Predict by ridge in closed form: columns divided by their deviation, penalty 1, a free intercept."""
     features = np.column_stack(columns)
     y, predicted = PAIRS.rank_drop.astype(float), np.empty(len(PAIRS))
     for train, test in GroupKFold(5).split(features, y, PAIRS.clip):

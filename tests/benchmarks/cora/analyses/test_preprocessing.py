@@ -17,7 +17,7 @@ from pytest_audioretrieval.benchmarks.cora.analyses.preprocessing import (
     rewriting,
 )
 from pytest_audioretrieval.errors import DataError, SpecError
-from tests.benchmarks.cora.analyses.planted import FORMS, Known, ask, cells
+from tests.benchmarks.cora.analyses.planted import FORMS, VectorModel, ask, cells
 
 (POOL,) = pools([ask("rain", {f"r{i}": [f"rain {i}"] for i in range(12)})])
 
@@ -102,7 +102,7 @@ def test_it_is_named_as_module_and_callable(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_source_queries_stay() -> None:
-    model = Known("m")
+    model = VectorModel("m")
     changed = canonicalized(POOL, rewriting(lambda text, form: f"{form}: {text}", "it"))
     measure([model], [changed])
     assert "rain 3" in model.asked
@@ -111,7 +111,7 @@ def test_source_queries_stay() -> None:
 
 
 def test_a_canonicalizer_that_restores_captions_restores_their_ranks() -> None:
-    model = Known("m")
+    model = VectorModel("m")
     before = measure([model], [POOL])
     after = measure([model], [canonicalized(POOL, rewriting(lambda text: text.split(",")[0], "it"))])
     alone, differences, by_form = preprocessing_tables({NONE: before, "it": after})

@@ -1,4 +1,4 @@
-"""CORA's query sets: the counts of Table 1 from files of that shape, and what is refused, by line."""
+"""CORA's query sets: the counts of Table 1 from files of that shape, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 def of_table_1(name: str) -> list[dict[str, str]]:
-    """Items of one dataset of Table 1; every second empty query is of spaces."""
+    """Return the items of one dataset of Table 1; every second empty query consists of spaces."""
     items, form, empty, _ = TABLE_1[name]
     rows = [
         {"audio_id": f"{name}-{n}", "caption": f"sound {n}", **{f: f"{f} sound {n}" for f in FORMS}}
@@ -188,7 +188,7 @@ words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
 
 @given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5, unique_by=lambda row: row[0]))
 def test_both_formats_read_alike(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]]) -> None:
-    """Quotes, commas and letters of any script come through both."""
+    """Quotes, commas and letters of any script survive in both formats."""
     folder = tmp_path_factory.mktemp("q")
     rows = [{"audio_id": a, "caption": b, **dict.fromkeys(FORMS, c)} for a, b, c in texts]
     made = load_cora(jsonl(folder / "q.jsonl", rows))

@@ -1,4 +1,4 @@
-"""UIQ's queries: the real file, its types kept, and what is refused, by line."""
+"""UIQ's queries: the real file, its query types, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_real_file_has_23_complete_items_of_four_types() -> None:
 
 @needs_shared
 def test_the_real_ids_and_captions_are_those_of_audiocaps() -> None:
-    """Fault 53's kind: the join is by id, complete, and the captions of both sides agree."""
+    """Against fault 53, the join is by id and complete, and the captions of both sides agree."""
     made, clips = load_uiq(REAL), audiocaps()
     assert len(clips) == 975
     places = positions(made, list(clips))

@@ -19,7 +19,7 @@ class Named(Fake):
 
 
 def test_by_hand() -> None:
-    """q0 (negation) finds its two clips at ranks 2 and 3, q1 (order) its one at rank 1."""
+    """Query q0 (negation) finds its two clips at ranks 2 and 3, q1 (order) its one at rank 1."""
     queries, choices = score_tables([Named(VECTORS)], dataset(*QUERIES, *CHOICES))
     ndcg = (1 / np.log2(3) + 0.5) / (1 + 1 / np.log2(3))
     assert [column.name for column in queries.columns] == [

@@ -1,4 +1,4 @@
-"""Atomic sounds: what is done to each, and what is refused with the file's name."""
+"""Atomic sounds: their processing, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
 
 
 def test_two_names_of_one_sound(tmp_path: Path) -> None:
-    """A clip without the one would hold it as the other."""
+    """A clip without the one could hold it as the other."""
     folder = make_sounds(tmp_path / "s")
     (folder / "hound.wav").symlink_to("dog.wav")
     with pytest.raises(DataError, match=r"hound\.wav and dog\.wav are the same sound: remove one"):

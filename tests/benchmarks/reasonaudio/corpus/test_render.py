@@ -1,4 +1,4 @@
-"""Rendering: silence where nothing is, each sound from its start, no click, no clipping, the same bytes."""
+"""Rendering: silence between events, each sound from its start, no click, no clipping, the same bytes."""
 
 from __future__ import annotations
 

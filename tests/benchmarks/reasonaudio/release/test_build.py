@@ -1,4 +1,4 @@
-"""Building: the same bytes for any number of processes and after any stop; nothing that is not ours is touched."""
+"""Builds: the same bytes for any number of processes and after any stop; foreign files stay untouched."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(sounds: Path) -> Path:
-    """Built by two processes without a stop."""
+    """A corpus built by two processes without a stop."""
     again(sounds, sounds.parent / "whole", workers=2)
     return sounds.parent / "whole"
 
 
 @pytest.fixture
 def out(whole: Path, tmp_path: Path) -> Path:
-    """A copy to do harm to."""
+    """A copy of the corpus that tests may damage."""
     return Path(shutil.copytree(whole, tmp_path / "out"))
 
 
@@ -114,7 +114,7 @@ def test_bytes_do_not_depend_on_the_number_of_processes(
 
 
 def kill_when(files: int, sounds: Path, out: Path) -> None:
-    """Start the command and kill -9 it once that many files of clips are there; its processes end with it."""
+    """Start the command and kill -9 it once that many files of clips exist; its processes end with it."""
     process = subprocess.Popen([*COMMAND, str(sounds), str(out), *OPTIONS], stderr=subprocess.PIPE)
     folder = out / "clips"
     while not folder.is_dir() or sum(1 for _ in folder.iterdir()) < files:
@@ -137,7 +137,7 @@ def test_killed_at_any_moment_and_run_again(sounds: Path, whole: Path, tmp_path:
 
 
 def damage(out: Path) -> None:
-    """Clips cut short, with a wrong bit, lost, without metadata or with half of them; what a killed build leaves."""
+    """Damage clips: cut, with a wrong bit, lost, without metadata or half of them; leave unfinished files."""
     clips = sorted((out / "clips").glob("*.flac"))
     clips[3].write_bytes(clips[3].read_bytes()[:1000])
     flipped = bytearray(clips[20].read_bytes())
@@ -226,7 +226,7 @@ def test_another_dataset_is_not_written_over(sounds: Path, tmp_path: Path, name:
 
 
 def test_a_second_build_at_the_same_time_is_refused(sounds: Path, whole: Path, tmp_path: Path) -> None:
-    """It would take the first one's unfinished files for foreign ones, or for left over ones."""
+    """It would take the first one's unfinished files for foreign or abandoned ones."""
     out = tmp_path / "out"
 
     def meanwhile(items: Sequence[object], what: str) -> Sequence[object]:

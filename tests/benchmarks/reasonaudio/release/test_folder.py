@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def listed(folder: Path) -> list[dict[str, object]]:
-    """``clips.jsonl`` as a build writes it."""
+    """Return the content of ``clips.jsonl`` as a build writes it."""
     return [
         {
             "id": c.id,
@@ -190,7 +190,7 @@ def test_a_pin_is_held_against_the_queries(folder: Path) -> None:
 
 
 def bare(folder: Path, queries: str = 'id,task,text\nq1,order,"dog, then rain"\n', ending: str = "") -> None:
-    """A release: clips with names of their own, CSV files, neither constraints nor choices."""
+    """Turn the folder into a release: clips with other names, CSV files, neither constraints nor choices."""
     for number, composite in enumerate(clips):
         (folder / "clips" / f"{composite.id}.flac").rename(folder / "clips" / f"clip {number} (dog_rain).flac")
     for name in ("queries.jsonl", "qrels.tsv", "choices.jsonl"):
