@@ -1,68 +1,50 @@
-"""From a name or a folder to a dataset: names and layouts that packages register, and those that nobody does."""
+"""Lookup of datasets by name, and the layouts that a folder may have."""
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.base.registered import DATASETS, LAYOUTS
-from pytest_audioretrieval.data import registry
-from pytest_audioretrieval.data.loading import Loading
-from pytest_audioretrieval.errors import DataError
-
-LOADING = Loading(None, Tracker())
+from pytest_audioretrieval.data.registry import known_datasets, source
+from pytest_audioretrieval.errors import DataError, SpecError
 
 
-def named(loading: Loading) -> str:
-    """What a package registers as a dataset."""
-    return f"named, offline {loading.offline}"
-
-
-def laid_out(folder: Path, loading: Loading) -> str:
-    """What a package registers as a layout."""
-    return f"laid out in {folder.name}"
-
-
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = {DATASETS: {"mine": "named"}, LAYOUTS: {"theirs": "laid_out"}}
-
-    def found(group: str) -> dict[str, EntryPoint]:
-        return {name: EntryPoint(name, f"{__name__}:{value}", group) for name, value in points[group].items()}
-
-    monkeypatch.setattr(registry, "registered", found)
-
-
-def folder(path: Path, layout: str) -> Path:
+def folder(path: Path, name: str, layout: str) -> Path:
     path.mkdir()
-    (path / "dataset.toml").write_text(f'name = "clips"\nlicence = "CC0-1.0"\nlayout = "{layout}"\n')
+    (path / "dataset.toml").write_text(f'name = "{name}"\nlicence = "CC0-1.0"\nlayout = "{layout}"\n')
     return path
 
 
-@pytest.mark.usefixtures("registered")
-def test_a_registered_name_is_loaded_by_its_function() -> None:
-    found = registry.source("mine", Path())
-    assert (found.name, found.load(LOADING)) == ("mine", "named, offline False")
+def test_registered_datasets_are_known_beside_the_rooms_own() -> None:
+    known = known_datasets()
+    assert {"sounds", "sounds-single", "binding", "reasoning", "audiocaps"} <= set(known)
+    assert all(found.folder is None for found in known.values())
 
 
-@pytest.mark.usefixtures("registered")
-def test_a_registered_layout_reads_the_folder(tmp_path: Path) -> None:
-    found = registry.source(str(folder(tmp_path / "a", "theirs")), Path())
-    assert (found.name, found.folder, found.load(LOADING)) == ("clips", tmp_path / "a", "laid out in a")
+@pytest.mark.parametrize("layout", ["captions", "masb", "reasonaudio"])
+def test_a_folder_is_known_by_the_name_in_its_settings(tmp_path: Path, layout: str) -> None:
+    found = source("own", folder(tmp_path / "own", "mine", layout).parent)
+    assert (found.name, found.folder) == ("mine", (tmp_path / "own").resolve())
 
 
-@pytest.mark.usefixtures("registered")
-def test_a_layout_that_nobody_registers_is_one_line(tmp_path: Path) -> None:
+def test_an_unknown_layout_shows_the_nearest(tmp_path: Path) -> None:
+    own = folder(tmp_path / "own", "mine", "reasonaudi")
     with pytest.raises(DataError) as caught:
-        registry.source(str(folder(tmp_path / "a", "their")), Path())
-    assert str(caught.value) == (
-        f"{tmp_path / 'a' / 'dataset.toml'}: layout is 'their', expected one of captions, hub, theirs: "
-        "did you mean 'theirs'? correct it"
+        source("own", tmp_path)
+    assert (caught.value.found, caught.value.expected, caught.value.remedy) == (
+        f"{own / 'dataset.toml'}: layout is 'reasonaudi'",
+        "one of captions, hub, masb, reasonaudio",
+        "did you mean 'reasonaudio'? correct it",
     )
 
 
-def test_the_papers_register_theirs() -> None:
-    assert {"binding", "reasoning"} <= set(registry.known_datasets())
+def test_the_name_of_a_known_dataset_is_taken(tmp_path: Path) -> None:
+    folder(tmp_path / "own", "reasoning", "captions")
+    with pytest.raises(DataError, match=r"own: name 'reasoning' is that of a built-in dataset: give yours another"):
+        source("own", tmp_path)
+
+
+def test_an_unknown_name_shows_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"^dataset 'bindin' is neither a folder nor a known name: did you mean 'bindi"):
+        source("bindin", tmp_path)

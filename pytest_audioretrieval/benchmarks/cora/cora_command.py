@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval cora``: CORA's analyses from the command line."""
+"""The command ``python -m pytest_audioretrieval cora``: CORA's analyses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ def register(commands: Commands) -> None:
     """Add ``cora`` to the commands of ``python -m pytest_audioretrieval``."""
     parser = commands.add_parser(
         "cora",
-        help="how robust models are to reformulated queries, and why (CORA)",
+        help="measure how robust models are to reformulated queries, and why (CORA)",
         description="Ask every caption in five forms for the same clip, and print CORA's tables (docs/cora.md).",
     )
     add_options(parser)
     add = parser.add_argument
-    add("--dataset", action="append", metavar="NAME_OR_FOLDER", help="what to ask about (repeatable; default: sounds)")
+    add(
+        "--dataset",
+        action="append",
+        metavar="NAME_OR_FOLDER",
+        help="dataset to ask about (repeatable; default: sounds)",
+    )
     add(
         "--queries",
         type=expanded,
@@ -47,10 +52,10 @@ def register(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; 0 once all is written.
+    """Measure the models and print the tables; return 0 once all is written.
 
     Raises:
-        RetrievalError: what cannot be read, measured or written.
+        RetrievalError: something cannot be read, measured or written.
     """
     from pytest_audioretrieval.benchmarks.cora.analyses.analyse import analyse
     from pytest_audioretrieval.benchmarks.cora.analyses.diversity import diversity_table
@@ -78,12 +83,16 @@ def _asked(arguments: argparse.Namespace, resources: Resources) -> list[QueriedD
     from pytest_audioretrieval.benchmarks.cora.release.query_file import load_cora
     from pytest_audioretrieval.data.registry import source
 
-    # All names first: a wrong one is said before a large dataset is read.
+    # All names first, so that a wrong one is refused before a large dataset is read.
     sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
     if arguments.queries is None:
         return [with_queries(resources.load(found)) for found in sources]
     if len(sources) != 1:
-        raise SpecError(f"--queries with {len(sources)} datasets: expected the one dataset whose clips they ask for")
+        raise SpecError(
+            f"--queries is given with {len(sources)} datasets",
+            expected="the one dataset whose clips they ask for",
+            remedy="name one --dataset",
+        )
     queries = load_cora(arguments.queries)
     return [QueriedDataset(resources.load(found), queries) for found in sources]
 

@@ -1,4 +1,4 @@
-"""Names that this paper registers: the dataset ``reasoning`` and the layout ``reasonaudio`` of a user's folder."""
+"""Names that ReasonAudio registers: the dataset ``reasoning`` and the folder layout ``reasonaudio``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reasoning(loading: Loading) -> Dataset:
 
 
 def reasonaudio(folder: Path, loading: Loading) -> Dataset:
-    """Load a folder that holds a corpus, built here or released."""
+    """Load a folder with a corpus, built here or released."""
     from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import load_reasonaudio
 
     return load_reasonaudio(folder, progress=lambda clips: loading.track(clips, "reading clips"))

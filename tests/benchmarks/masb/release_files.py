@@ -1,4 +1,4 @@
-"""A small MASB made by hand: three recordings of two tracks, their captions, one pair of mixes."""
+"""A small MASB release written by hand: three recordings of two tracks, their captions, one pair of mixes."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def write(path: Path, rows: Iterable[Mapping[str, str]]) -> Path:
 
 
 def changed(rows: Sequence[Row], at: int, **cells: str) -> list[Row]:
-    """The rows, with some cells of one of them replaced."""
+    """Return the rows with some cells of one of them replaced."""
     assert set(cells) <= set(rows[at])
     return [{**row, **cells} if number == at else row for number, row in enumerate(rows)]

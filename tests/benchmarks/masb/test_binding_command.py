@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval binding`` on constant sounds with models that cost nothing."""
+"""The command ``python -m pytest_audioretrieval binding`` on constant sounds, with models that cost nothing."""
 
 from __future__ import annotations
 

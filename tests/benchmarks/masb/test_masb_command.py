@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval masb``: what it prints, and its exit code."""
+"""The command ``python -m pytest_audioretrieval masb``: its output and exit code."""
 
 from __future__ import annotations
 

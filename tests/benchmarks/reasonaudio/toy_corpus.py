@@ -1,4 +1,4 @@
-"""A small corpus for tests, planned without a sound, and a judge of relevance that shares no code with the package."""
+"""A small corpus planned without sounds, and a judge of relevance that shares no code with the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOUNDS = tuple(f"{name}{more}" for more in ("", "-two") for name in _NAMES.split
 
 
 def clip(text: str, number: int = 0) -> Composite:
-    """``"dog 500-1200, rain 1100-2000"``, the pattern found from the times."""
+    """Return the clip of ``"dog 500-1200, rain 1100-2000"``, with the pattern found from the times."""
     events = []
     for part in text.split(", "):
         sound, times = part.split()
@@ -37,7 +37,10 @@ def clip(text: str, number: int = 0) -> Composite:
 
 
 def corpus(count: int, sounds: int, key: str = "corpus") -> list[Composite]:
-    """6 sequential to 4 overlap; gaps of 100 ms and more, overlaps of 300, no duration within 200 of a whole second."""
+    """Return clips, 6 sequential to 4 overlapping.
+
+    Gaps are 100 ms or more, overlaps 300, and no duration is within 200 ms of a whole second.
+    """
     return [_composite(number, SOUNDS[:sounds], f"{key}/{number}") for number in range(count)]
 
 
@@ -69,7 +72,7 @@ def _heard(name: str) -> dict[str, tuple[int, int]]:
 
 
 def right(constraint: Any, composite: Composite) -> bool:
-    """Whether it holds, told anew from the times in the clip's name."""
+    """Return whether a constraint holds, computed from the times in the clip's name."""
     heard = _heard(composite.id)
     match constraint:
         case Presence(sound):

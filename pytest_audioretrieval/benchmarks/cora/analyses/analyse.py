@@ -31,16 +31,16 @@ def analyse(
     pooled: bool = False,
     canonicalizers: Mapping[str, Rewrite] | None = None,
 ) -> list[Table]:
-    """Measure, then tabulate: one table an analysis, those that do not apply with the reason.
+    """Measure all models and tabulate, one table an analysis; a table that does not apply says why.
 
     Args:
         answerers: one a model (``embedding.assembly.Answerers``).
         given: one a dataset (``cora.pools.asked``).
         pooled: rank the clips of all datasets together (CORA, Section 4.1).
-        canonicalizers: by name; none, and the tables of Appendix M are left out.
+        canonicalizers: by name; without any, the tables of Appendix M are left out.
 
     Raises:
-        RetrievalError: what cannot be measured.
+        RetrievalError: a model cannot be measured.
     """
     asked = pools(given, pooled=pooled)
     pairs = measure(answerers, asked)

@@ -1,4 +1,4 @@
-"""Does TAL go with RankDrop only because a caption is the anchor, or its content changes? (CORA, Appendix G)"""
+"""Controls for the anchor and for content changes in the association of TAL with RankDrop (CORA, Appendix G)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _ANCHOR = "statement"
 
 
 def statement_anchor(pool: Pool) -> Pool:
-    """The statement as the source query, the other forms as its reformulations; items without both are left out.
+    """Return the pool with the statement as source query and the other forms as its reformulations.
+
+    Items without a statement and another form are left out.
 
     Raises:
         DataError: no item has a statement and another form.
@@ -30,16 +32,19 @@ def statement_anchor(pool: Pool) -> Pool:
         if _ANCHOR in item.forms and len(item.forms) > 1
     ]
     if not items:
-        raise DataError(f"{queries.name}: no item has a statement and another form, so that none can be the anchor")
+        raise DataError(
+            f"{queries.name}: no item has a statement and another form",
+            remedy="add them to use the statement as anchor",
+        )
     forms = tuple(form for form in queries.forms if form != _ANCHOR)
     return replace(pool, queries=replace(queries, items=tuple(items), forms=forms))
 
 
 def content_fixed(pool: Pool) -> Pool:
-    """The source caption letter for letter in the frame of each form (``data.reformulate.wrapper``).
+    """Return the pool with the unchanged source caption in the frame of each form (``data.reformulate.wrapper``).
 
     Raises:
-        DataError: a caption without a letter or digit.
+        DataError: a caption has no letter or digit.
     """
     items = tuple(
         replace(item, forms={str(form): text for form, text in wrapped(item.source).items()})
@@ -55,7 +60,7 @@ CONTROLS: dict[str, Callable[[Pool], Pool]] = {
 
 
 def controls(pools: Sequence[Pool]) -> tuple[dict[str, list[Pool]], list[str]]:
-    """What each control asks, by its name, and why those that are missing cannot be asked."""
+    """Return the pools of each control, by its name, and the reasons why missing ones cannot be asked."""
     found, reasons = {}, []
     for name, change in CONTROLS.items():
         try:
@@ -66,7 +71,7 @@ def controls(pools: Sequence[Pool]) -> tuple[dict[str, list[Pool]], list[str]]:
 
 
 def anchor_table(sets: Mapping[str, Pairs], reasons: Sequence[str] = ()) -> Table:
-    """Table 20 over the pairs of each anchor or control."""
+    """Tabulate Table 20 over the pairs of each anchor or control."""
     return table("Anchor and content controls (CORA, Table 20)", _anchors, sets, reasons)
 
 

@@ -1,4 +1,4 @@
-"""How the diagnostic signals go together with RankDrop (CORA, Section 4.3.1, Appendices A.3.2, F and J)."""
+"""Correlations of the diagnostic signals with RankDrop (CORA, Section 4.3.1, Appendices A.3.2, F and J)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, bounded, table
 from pytest_audioretrieval.stats.association import Method, associate
 
-#: The paper's three signals: heading, column of ``Pairs``.
-SIGNALS = {"move": "move", "TAL": "tal", "TBMD": "tbmd"}
+#: The paper's signals: heading -> column of ``Pairs``; tables by label and set show three of them.
+ALL_SIGNALS = {"move": "move", "TAL": "tal", "HNP": "hnp", "TBMD": "tbmd"}
+SIGNALS = {name: column for name, column in ALL_SIGNALS.items() if name != "HNP"}
 CORRELATIONS = tuple(column for name in SIGNALS for column in bounded(f"r({name},RD)", "+.3f"))
 
 _DEFINITIONS = {
@@ -21,13 +22,13 @@ _DEFINITIONS = {
 
 
 class Correlations:
-    """Correlations with RankDrop as cells, and why some of them are empty."""
+    """Correlations with RankDrop as table cells, and the reasons why some of them are empty."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
     def cells(self, pairs: Pairs, what: str, signal: str, method: Method = "pearson") -> tuple[Cell, Cell, Cell]:
-        """The coefficient and the ends of its clustered 95 % interval; ``what`` names it where there is none."""
+        """Return the coefficient and its clustered 95 % interval; ``what`` names it where there is none."""
         try:
             found = associate(getattr(pairs, signal), pairs.rank_drop, pairs.clip, method=method)
         except DataError as error:
@@ -36,7 +37,7 @@ class Correlations:
         return found.r, found.low, found.high
 
     def signals(self, pairs: Pairs, label: str) -> list[Cell]:
-        """Pearson's r of each of ``SIGNALS``: the cells of ``CORRELATIONS``."""
+        """Return Pearson's r of each of ``SIGNALS``: the cells of ``CORRELATIONS``."""
         named = {f"{name} (x) with RankDrop (y) of {label}": signal for name, signal in SIGNALS.items()}
         return [cell for what, signal in named.items() for cell in self.cells(pairs, what, signal)]
 
@@ -48,7 +49,7 @@ class Correlations:
 
 
 def association_tables(pairs: Pairs) -> list[Table]:
-    """All signals over all pairs; the three main ones per dataset, model and form and without each form."""
+    """Tabulate all signals over all pairs, and three by dataset, model and form and without each form."""
     return [
         table("Correlation with RankDrop (CORA, Section 4.3.1 and Figure 2)", _overall, pairs),
         table("Correlation with RankDrop by dataset (CORA, Table 24)", _by, pairs, "dataset"),
@@ -59,12 +60,12 @@ def association_tables(pairs: Pairs) -> list[Table]:
 
 
 def hard_negative_table(pairs: Pairs) -> Table:
-    """The three definitions of TBMD (CORA, Table 19)."""
+    """Tabulate the three definitions of TBMD (CORA, Table 19)."""
     return table("Which query's hard negative TBMD takes (CORA, Table 19)", _hard_negatives, pairs)
 
 
 def _overall(pairs: Pairs) -> Body:
-    found, signals = Correlations(), {"move": "move", "TAL": "tal", "HNP": "hnp", "TBMD": "tbmd"}
+    found = Correlations()
     rows = [
         (
             name,
@@ -72,7 +73,7 @@ def _overall(pairs: Pairs) -> Body:
             *found.cells(pairs, f"Pearson's r of {name} (x) with RankDrop (y)", signal),
             *found.cells(pairs, f"Spearman's rho of {name} (x) with RankDrop (y)", signal, "spearman"),
         )
-        for name, signal in signals.items()
+        for name, signal in ALL_SIGNALS.items()
     ]
     columns = (Column("signal"), Column("N", "d"), *bounded("Pearson r", "+.3f"), *bounded("Spearman rho", "+.3f"))
     return Body(columns, rows, found.note)

@@ -1,4 +1,4 @@
-"""Two query sets that ask for the same items: what differs between them (CORA, Appendices A.5 and M)."""
+"""Comparison of two query sets over the same items (CORA, Appendices A.5 and M)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pytest_audioretrieval.stats.clusters import group
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """MeanRD of one query set less that of another, on the items that both have.
+    """The difference in MeanRD between two query sets, on the items that both have.
 
     Attributes:
         new, baseline: MeanRD of each.
         difference: new - baseline; below 0 the new set loses fewer ranks.
-        low, high: its plain 95 % interval over clips, drawn alike for both sets.
-        improved, worsened, unchanged: items whose own MeanRD, over models and forms, is lower, higher, the same.
-        only_new, only_baseline: items left out because the other set lacks them.
+        low, high: its plain 95 % interval over clips, from the same draws for both sets.
+        improved, worsened, unchanged: number of items whose MeanRD over models and forms is lower, higher, the same.
+        only_new, only_baseline: number of items left out because the other set lacks them.
     """
 
     new: float
@@ -50,7 +50,7 @@ def compare_query_sets(
         new, baseline: measured with the same models, from the same source captions, among the same candidates.
 
     Raises:
-        DataError: other models, no shared item, candidates that differ in number, or one clip only.
+        DataError: the models differ, no item is shared, the numbers of candidates differ, or there is only one clip.
     """
     items = set(new.item.tolist()), set(baseline.item.tolist())
     ours, theirs = _on(new, items[1]), _on(baseline, items[0])
@@ -74,18 +74,18 @@ def compare_query_sets(
 
 
 def query_set_table(sets: Mapping[str, Pairs]) -> Table:
-    """Each query set by itself (CORA, Table 26; Tables 11 and 12 have the same columns)."""
+    """Tabulate each query set by itself (CORA, Table 26; Tables 11 and 12 have the same columns)."""
     return table("Query preprocessing (CORA, Table 26)", _alone, sets)
 
 
 def difference_table(sets: Mapping[str, Pairs]) -> Table:
-    """Each query set less the first one (CORA, Appendices A.5 and M)."""
+    """Tabulate the difference of each query set to the first one (CORA, Appendices A.5 and M)."""
     title = "What query preprocessing changes, items counted by their MeanRD (CORA, Appendix M)"
     return table(title, _against_first, sets)
 
 
 def form_table(sets: Mapping[str, Pairs]) -> Table:
-    """MeanRD and R@5 of each query set by form (CORA, Appendix M)."""
+    """Tabulate MeanRD and R@5 of each query set by form (CORA, Appendix M)."""
     return table("Query preprocessing by form (CORA, Appendix M)", _by_form, sets)
 
 
@@ -132,31 +132,39 @@ def _check(new: Pairs, baseline: Pairs, ours: Pairs, theirs: Pairs) -> None:
     models = new.levels("model"), baseline.levels("model")
     if models[0] != models[1]:
         raise DataError(
-            f"models are {', '.join(models[0])} and {', '.join(models[1])}: expected the same for both sets"
+            f"models are {', '.join(models[0])} and {', '.join(models[1])}",
+            expected="the same for both sets",
+            remedy="measure both with the same",
         )
     if not len(ours):
         raise DataError(
-            f"the query sets share no item: one has {new.levels('item')[0]!r}, the other "
-            f"{baseline.levels('item')[0]!r}: expected the ids of the same source captions"
+            f"the query sets share no item: one has {new.levels('item')[0]!r}, "
+            f"the other {baseline.levels('item')[0]!r}",
+            expected="the ids of the same source captions",
+            remedy="spell the ids alike",
         )
     sizes = [dict(zip(pairs.item.tolist(), pairs.pool.tolist(), strict=True)) for pairs in (ours, theirs)]
     other = next((item for item, size in sizes[0].items() if sizes[1][item] != size), None)
     if other is not None:
         raise DataError(
-            f"{other!r} is one of {sizes[0][other]} candidates and of {sizes[1][other]}: expected the same candidates"
+            f"{other!r} is one of {sizes[0][other]} candidates and of {sizes[1][other]}",
+            expected="the same candidates",
+            remedy="rank the same clips",
         )
     if len(ours.levels("clip")) < 2:
-        raise DataError("all pairs are of one clip: expected at least 2, because clips are what is resampled")
+        raise DataError(
+            "all pairs are of one clip", expected="at least 2, because clips are resampled", remedy="add clips"
+        )
 
 
 def _resampled(pairs: Pairs, resamples: int, seed: int) -> Floats:
-    """MeanRD [B]; the same clips are drawn for all sets that ask for the same clips."""
+    """Return MeanRD [B] of resampled clips; sets that ask for the same clips share the draws."""
     clusters = group(pairs.clip)
     sums = clusters.sums(pairs.rank_drop.astype(np.float64))
     return np.asarray(plain_means(sums[None], clusters.sizes, resamples, seed)[0])
 
 
 def _item_means(pairs: Pairs) -> Floats:
-    """MeanRD of each item, items sorted."""
+    """Return MeanRD of each item, items sorted."""
     _, item = np.unique(pairs.item, return_inverse=True)
     return np.asarray(np.bincount(item, pairs.rank_drop) / np.bincount(item))

@@ -1,4 +1,4 @@
-"""How diverse a query set is, by a sentence encoder: CORA, Appendix A.4."""
+"""Diversity of a query set, by a sentence encoder (CORA, Appendix A.4)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DIVERSIFIED = ("command", "question", "indirect")
 
 @dataclass(frozen=True)
 class Diversity:
-    """Mean cosine distances between queries.
+    """Mean cosine distances between the queries of a set.
 
     Attributes:
-        queries: how many there are, of all types.
-        overall: D_global, over all pairs of queries of whatever type.
+        queries: number of queries of all types.
+        overall: D_global, over all pairs of queries of any type.
         within: D_within, the mean of ``by_type``.
         by_type: over the pairs of one type.
     """
@@ -39,18 +39,23 @@ class Diversity:
 def diversity(
     asked: QuerySet, encode: Callable[[Sequence[str]], npt.NDArray[Any]], types: Sequence[str] = DIVERSIFIED
 ) -> Diversity:
-    """D_global over all queries of ``asked``, D_within over ``types`` (CORA, A.4.2).
+    """Return D_global over all queries of ``asked`` and D_within over ``types`` (CORA, A.4.2).
 
     Args:
         encode: texts to unit vectors [len(texts), D]; the paper's is ``models.sentence.SentenceEncoder`` on MiniLM.
         types: forms of ``asked``; UIQ calls its commands "imperative".
 
     Raises:
-        SpecError: a type that is no form of ``asked``. DataError: fewer than two queries of a type.
+        SpecError: a type is no form of ``asked``.
+        DataError: there are fewer than two queries of a type.
     """
     unknown = next((name for name in types if name not in asked.forms), None)
     if unknown is not None or not types:
-        raise SpecError(f"{asked.name}: type {unknown!r}: expected some of its forms: {', '.join(asked.forms)}")
+        raise SpecError(
+            f"{asked.name}: type {unknown!r} is no form",
+            expected=f"some of {', '.join(asked.forms)}",
+            remedy="correct it",
+        )
     pairs = asked.pairs
     vectors = encode([pair.text for pair in pairs])
     forms = np.array([pair.form for pair in pairs])
@@ -60,7 +65,7 @@ def diversity(
 
 
 def diversity_table(given: Sequence[QueriedDataset]) -> Table:
-    """Figure 4 of each dataset's queries, by MiniLM; does not apply where that is not installed."""
+    """Tabulate Figure 4 of each dataset's queries, by MiniLM; does not apply where that is not installed."""
     return table("Diversity of the queries (CORA, Appendix A.4)", _rows, given)
 
 

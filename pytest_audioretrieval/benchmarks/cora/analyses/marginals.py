@@ -1,4 +1,4 @@
-"""What reformulation costs by form, dataset and model, and by their combinations (CORA, Sections 4.2 and 4.3.1)."""
+"""Cost of reformulation by form, dataset and model, and by their combinations (CORA, Sections 4.2 and 4.3.1)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pytest_audioretrieval.stats.clusters import group
 from pytest_audioretrieval.stats.marginals import marginal, worsened_share
 from pytest_audioretrieval.stats.tails import heavy_tailed
 
-_HEAVY = "heavy tail: no interval of that MeanRD is to be trusted; judge by rank loss, log2(rank / source rank)"
-#: Where a rank counts as a hit (R@5).
+_HEAVY = "heavy tail: no interval of that MeanRD can be trusted; judge by rank loss, log2(rank / source rank)"
+#: Largest rank that counts as a hit (R@5).
 HIT = 5
 
 TITLES: dict[tuple[str, ...], str] = {
@@ -41,21 +41,21 @@ MEASURES = (
 
 
 def marginal_tables(pairs: Pairs) -> list[Table]:
-    """Tables 2, 3, 13 to 17 and the means of 24, and Figure 1, on these pairs.
+    """Tabulate Tables 2, 3, 13 to 17 and the means of 24, and Figure 1, on these pairs.
 
     R@5 and worsened (RD > 0) are shares; rank loss is the mean of log2(rank / source rank); a tail
-    is ``heavy`` where no interval of MeanRD is to be trusted (``stats.tails``).
+    is ``heavy`` where no interval of MeanRD can be trusted (``stats.tails``).
     """
     return [marginal_table(pairs, *by) for by in TITLES]
 
 
 def marginal_table(pairs: Pairs, *by: str) -> Table:
-    """Means for each combination of the labels ``by``, one of the keys of ``TITLES``."""
+    """Tabulate means for each combination of the labels ``by``, one of the keys of ``TITLES``."""
     return table(TITLES[by], _marginals, pairs, by)
 
 
 def _marginals(pairs: Pairs, by: tuple[str, ...]) -> Body:
-    # Of three labels two may still differ; the paper's own cells are what this table is for.
+    # Of three labels two may still differ; this table shows the paper's own cells.
     if len(by) < 3:
         check_varies(pairs, *by)
     rows = list(_rows(pairs, by))
@@ -77,7 +77,7 @@ def _rows(pairs: Pairs, by: tuple[str, ...]) -> Iterator[list[Cell]]:
 
 
 def mean_interval(values: npt.ArrayLike, clip: Labels) -> tuple[Cell, Cell]:
-    """The plain 95 % interval of the mean of ``values`` [P] over resampled clips [P]; none where there is one clip."""
+    """Return the plain 95 % interval of the mean of ``values`` [P] over clips [P]; none for a single clip."""
     clusters = group(clip)
     if len(clusters.sizes) < 2:
         return None, None

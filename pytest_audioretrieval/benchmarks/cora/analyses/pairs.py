@@ -1,4 +1,4 @@
-"""One table of all pairs of several models and datasets: who, and CORA's quantities (Sections 3.3 to 3.5)."""
+"""Measures of all pairs of several models and datasets, with their labels (CORA, Sections 3.3 to 3.5)."""
 
 from __future__ import annotations
 
@@ -46,15 +46,18 @@ class Pairs(Reformulation):
         return len(self.item)
 
     def where(self, kept: npt.NDArray[Any]) -> Pairs:
-        """The pairs of a mask [P], or of indices."""
+        """Return the pairs of a mask [P], or of indices."""
         return Pairs(**{column.name: getattr(self, column.name)[kept] for column in fields(self)})
 
     def levels(self, label: str) -> list[str]:
-        """The different names in a column of labels, sorted."""
+        """Return the different names in a column of labels, sorted."""
         return sorted(set(getattr(self, label).tolist()))
 
     def groups(self, *by: str) -> Iterator[tuple[tuple[str, ...], Pairs]]:
-        """The pairs of each combination of labels that occurs, sorted; all of them under ``()`` where none is named."""
+        """Yield the pairs of each combination of labels that occurs, sorted.
+
+        Without labels, all pairs come under ``()``.
+        """
         keys = list(zip(*(getattr(self, label).tolist() for label in by), strict=True)) if by else [()] * len(self)
         order = {key: code for code, key in enumerate(sorted(set(keys)))}
         codes = np.array([order[key] for key in keys])
@@ -63,31 +66,36 @@ class Pairs(Reformulation):
 
 
 def check_varies(pairs: Pairs, *labels: str) -> None:
-    """Raises: DataError: all pairs have the same label, so that there is nothing to compare."""
+    """Refuse pairs that all have the same label.
+
+    Raises:
+        DataError: there is nothing to compare.
+    """
     for label in labels:
         levels = pairs.levels(label)
         if len(levels) == 1:
-            raise DataError(f"all pairs are of one {label}, {levels[0]}")
+            raise DataError(f"all pairs are of one {label}, {levels[0]}", remedy=f"add another {label}")
 
 
 def single(pairs: Pairs, *labels: str) -> str:
-    """A note on the effects that these pairs cannot have."""
+    """Return a note on the effects that these pairs cannot have."""
     fixed = [f"one {label}, {levels[0]}" for label in labels if len(levels := pairs.levels(label)) == 1]
     return f"no effect of: {'; '.join(fixed)}" if fixed else ""
 
 
 def measure(answerers: Sequence[Answerer], pools: Sequence[Pool]) -> Pairs:
-    """Ask every model all queries of every pool; model by model, pool by pool, each in its own order of pairs.
+    """Ask every model all queries of every pool; the pairs are ordered by model, then pool, then as in the pool.
 
     Raises:
-        SpecError: no model, or two of one name. DataError: no pool, or as ``reformulated.rank_drops``.
+        SpecError: there is no model, or two have the same name.
+        DataError: there is no pool; or as ``directions.forms.rank_drops``.
     """
     names = [answerer.spec.id for answerer in answerers]
     refuse_namesakes("model", names)
     if not names:
-        raise SpecError("no model to ask: expected at least one")
+        raise SpecError("there is no model to ask", expected="at least one", remedy="name one")
     if not pools:
-        raise DataError("no dataset to ask about: expected at least one")
+        raise DataError("there is no dataset to ask about", expected="at least one", remedy="name one")
     parts = [_measured(answerer, pool) for answerer in answerers for pool in pools]
     return Pairs(
         **{column.name: np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(Pairs)}

@@ -1,4 +1,4 @@
-"""MeanRD if one form of each item were chosen (CORA, Section 4.3.2, Table 4)."""
+"""MeanRD of policies that choose one form of each item (CORA, Section 4.3.2, Table 4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {
 
 
 def policy_table(pairs: Pairs) -> Table:
-    """The policies of Table 4 over all items under all models; of equal forms the first in the order of pairs."""
+    """Tabulate the policies of Table 4 over all items under all models; of equal forms the first counts."""
     return table("Choosing one form of each item (CORA, Table 4)", _policies, pairs)
 
 
@@ -37,10 +37,10 @@ def _policies(pairs: Pairs) -> Body:
 
 
 def _by_item(pairs: Pairs) -> Ints:
-    """Where the forms of each item under each model stand among ``pairs``, [I, F].
+    """Return the positions among ``pairs`` of the forms of each item under each model, [I, F].
 
     Raises:
-        DataError: an item that has not all forms, each once.
+        DataError: an item does not have each form once.
     """
     order = {form: code for code, form in enumerate(dict.fromkeys(pairs.form.tolist()))}
     form = np.array([order[name] for name in pairs.form.tolist()])
@@ -50,6 +50,8 @@ def _by_item(pairs: Pairs) -> Ints:
     wrong = np.count_nonzero((counts != 1).any(axis=1))
     if wrong:
         raise DataError(
-            f"{wrong} of {len(counts)} items lack one of {', '.join(order)} or have it twice: expected complete items"
+            f"{wrong} of {len(counts)} items lack one of {', '.join(order)} or have it twice",
+            expected="complete items",
+            remedy="leave the others out",
         )
     return np.lexsort((form, item)).reshape(counts.shape)

@@ -1,4 +1,4 @@
-"""What is ranked together and what is asked of it: each dataset by itself, or all pooled (CORA, Section 4.1)."""
+"""Pools of clips that are ranked together, each dataset by itself or all pooled, and their queries (CORA, 4.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pool:
         dataset: the clips and captions of all datasets of the pool.
         queries: the items of all of them.
         name_of: item id -> name of its dataset.
-        cluster_of: clip id -> the unit that is resampled: the clip, or the first of those that merged captions tie.
+        cluster_of: clip id -> resampling unit: the clip, or the first of those that merged captions connect.
     """
 
     dataset: Dataset
@@ -40,7 +40,7 @@ class Pool:
 
 
 def with_queries(dataset: Dataset) -> QueriedDataset:
-    """Every caption of ``dataset`` in all its forms, made by rules where it has none (``reformulated.with_forms``).
+    """Return ``dataset`` with every caption in all forms, made by rules where it has none (``with_forms``).
 
     Raises:
         DataError: no caption has all forms.
@@ -50,12 +50,13 @@ def with_queries(dataset: Dataset) -> QueriedDataset:
 
 
 def pools(given: Sequence[QueriedDataset], *, pooled: bool = False) -> list[Pool]:
-    """One pool a dataset, or with ``pooled`` one of all clips.
+    """Return one pool a dataset, or with ``pooled`` one of all clips.
 
-    In a pool of several datasets a clip of another one that has the very same source caption is also relevant.
+    In a pool of several datasets, a clip of another dataset with the very same source caption is also relevant.
 
     Raises:
-        SpecError: two datasets of one name. DataError: query sets of different forms that are to be pooled.
+        SpecError: two datasets have the same name.
+        DataError: query sets to pool have different forms.
     """
     refuse_namesakes("dataset", [one.dataset.name for one in given])
     return [_pool(given)] if pooled else [_pool([one]) for one in given]
@@ -65,8 +66,9 @@ def _pool(given: Sequence[QueriedDataset]) -> Pool:
     forms = list(dict.fromkeys(one.queries.forms for one in given))
     if len(forms) > 1:
         raise DataError(
-            f"query sets of the forms {', '.join(forms[0])} and of {', '.join(forms[1])}: expected the same in all "
-            "that are pooled; analyse them per dataset"
+            f"query sets have the forms {', '.join(forms[0])} and {', '.join(forms[1])}",
+            expected="the same in all that are pooled",
+            remedy="analyse them per dataset",
         )
     own = [_qualified(one) for one in given]
     sharing = _clips_by_text(own)
@@ -94,7 +96,7 @@ def _pool(given: Sequence[QueriedDataset]) -> Pool:
 
 
 def _qualified(one: QueriedDataset) -> QueriedDataset:
-    """The same under ids that no other dataset has."""
+    """Return the dataset and its queries under ids that are unique over datasets."""
     dataset, queries = one.dataset, one.queries
 
     def full(ids: Iterable[str]) -> tuple[str, ...]:
@@ -124,7 +126,7 @@ def _qualified(one: QueriedDataset) -> QueriedDataset:
 
 
 def _clips_by_text(own: Sequence[QueriedDataset]) -> Mapping[str, dict[str, str]]:
-    """Text -> clip -> dataset, of all captions and sources."""
+    """Map each text of captions and sources to its clips, and each clip to its dataset."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for one in own:
         for text, clip in (

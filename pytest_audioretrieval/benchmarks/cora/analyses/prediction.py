@@ -1,4 +1,4 @@
-"""Which features predict RankDrop on clips they did not see (CORA, Tables 5, 18 and 21); needs scikit-learn."""
+"""Prediction of RankDrop on unseen clips from features (CORA, Tables 5, 18 and 21); needs scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EFFECTS = ("dataset", "model", "form")
 
 
 def prediction_tables(pairs: Pairs) -> list[Table]:
-    """Grouped, cross-validated ridge regressions of RD, grouped by clip (CORA, Appendix K.3)."""
+    """Tabulate cross-validated ridge regressions of RD, grouped by clip (CORA, Appendix K.3)."""
     return [
         table("Predicting RankDrop from projections (CORA, Table 5)", _projections, pairs),
         table("Predicting RankDrop from interactions (CORA, Table 18)", _interactions, pairs),

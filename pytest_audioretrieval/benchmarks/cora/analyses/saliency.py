@@ -1,4 +1,4 @@
-"""The token saliency audit of one model on one dataset: CORA, Appendix I."""
+"""Token saliency audit of a model on a dataset (CORA, Appendix I)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SENTENCES = tuple(form for form in FORMS if form != "key_phrase")
 #: Pairs per dataset, form and rank group.
 PER_STRATUM = 10
-#: Tokens that stand for no word of the query; they have saliency, and so a share of the total.
+#: Group of tokens that belong to no word of the query; they have saliency, and so a share of the total.
 SPECIAL = "special"
 TITLES = (
     "Token saliency of the target's margin (CORA, Table 22)",
@@ -45,16 +45,16 @@ BOUNDARY = ("move", "tal", "tbmd", "p_boundary")
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """P audited pairs.
+    """P audited pairs, with the margins and token saliencies of their reformulated queries.
 
     Attributes:
         fixed: labels [P] of ``dataset``, ``model`` and ``form``.
-        clip: dataset and clip of each pair, [P]: what cross-validation keeps together.
+        clip: dataset and clip of each pair, [P], which cross-validation keeps together.
         source_rank, rank: of the target, int64 [P].
-        margin: of the target under the reformulated query, as the gradients saw it, [P].
+        margin: of the target under the reformulated query, as computed with the gradients, [P].
         boundary: ``BOUNDARY``, [P] each.
         masses: ``content+`` to ``special-``, [P] each.
-        cut: how many of the queries are longer than the model reads.
+        cut: number of queries that exceed the model's text limit.
     """
 
     fixed: Mapping[str, list[str]]
@@ -68,7 +68,7 @@ class Audit:
 
     @property
     def table(self) -> dict[str, RankGroup]:
-        """Means by rank group (CORA, Table 22)."""
+        """The means by rank group (CORA, Table 22)."""
         return by_rank_group(self.source_rank, self.rank, self.margin, self.masses)
 
 
@@ -76,7 +76,8 @@ def audit(answerer: Answerer, dataset: Dataset, *, per_stratum: int = PER_STRATU
     """Sample pairs of each sentence-like form and rank group, and attribute their margins to their tokens.
 
     Raises:
-        ModelError: a model without CLAP's text tower. DataError: as ``reformulated.ask_forms``.
+        ModelError: the model has no text tower of CLAP.
+        DataError: as ``directions.forms.ask_forms``.
     """
     single, model = _clap(answerer)
     given = with_forms(dataset)
@@ -113,9 +114,9 @@ def audit(answerer: Answerer, dataset: Dataset, *, per_stratum: int = PER_STRATU
 
 
 def predict(audits: Sequence[Audit]) -> dict[str, Score]:
-    """How well RankDrop is predicted, out of fold, from each feature set, over all ``audits`` (CORA, Table 23).
+    """Score out-of-fold predictions of RankDrop from each feature set, over all ``audits`` (CORA, Table 23).
 
-    "Only" is read to mean that all other sets hold the fixed effects too, as in Table 5.
+    The paper's "only" is taken to mean that all other sets hold the fixed effects too, as in Table 5.
     """
     from pytest_audioretrieval.stats.regression import score_sets
 
@@ -124,7 +125,7 @@ def predict(audits: Sequence[Audit]) -> dict[str, Score]:
 
 
 def saliency_tables(answerers: Sequence[Answerer], given: Sequence[QueriedDataset]) -> list[Table]:
-    """Tables 22 and 23 over all models and datasets; loads every model, because gradients are in no store."""
+    """Tabulate Tables 22 and 23 over all models and datasets; loads every model, as gradients are never stored."""
     audits, refused = [], []
     for answerer in answerers:
         try:
@@ -158,7 +159,7 @@ def _score_rows(audits: Sequence[Audit]) -> Body:
 
 
 def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
-    """The five feature sets of CORA, Table 23: a row a pair, audit after audit."""
+    """Return the five feature sets of CORA, Table 23: a row a pair, audit after audit."""
     from pytest_audioretrieval.stats.features import rows
 
     fixed = {name: [label for a in audits for label in a.fixed[name]] for name in audits[0].fixed}
@@ -192,7 +193,7 @@ def _masses(queries: Sequence[str], saliency: Sequence[Saliency]) -> dict[str, F
 
 
 def _choose(forms: Sequence[str], found: Reformulation, per_stratum: int, seed: int) -> Ints:
-    """Pairs of sentence-like forms, some of each form and rank group."""
+    """Sample pairs of sentence-like forms, some of each form and rank group."""
     rows = np.flatnonzero(np.isin(forms, SENTENCES))
     groups = rank_groups(found.source_rank[rows], found.rank[rows])
     strata = [f"{forms[row]}/{group}" for row, group in zip(rows.tolist(), groups, strict=True)]

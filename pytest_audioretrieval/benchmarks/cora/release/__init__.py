@@ -1,1 +1,1 @@
-"""Readers of released query sets: CORA and UIQ."""
+"""Readers of released query sets: CORA's and UIQ's."""

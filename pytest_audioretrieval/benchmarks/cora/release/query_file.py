@@ -1,4 +1,4 @@
-"""CORA's query sets: one source caption, five forms, a fixed target."""
+"""Reader of CORA's query sets: one source caption, five forms, a fixed target."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_audioretrieval.data.texts import caption_text, is_id, query_text
 from pytest_audioretrieval.errors import DataError
 
 COLUMNS = ("audio_id", "caption", *FORMS)
-#: Needed only where a clip has several items; else the clip's id is the item's.
+#: Column that is needed only where a clip has several items; else the clip's id is the item's.
 OPTIONAL = "id"
 
 Row = Mapping[str, str | None]
 
 
 def load_cora(path: Path, *, name: str | None = None, cases: Cases = "complete") -> QuerySet:
-    """Read ``.jsonl`` (one object a line) or ``.csv`` (a header line), UTF-8.
+    """Read a query set from ``.jsonl`` (one object a line) or ``.csv`` (with a header line), UTF-8.
 
     Both have the columns ``audio_id``, ``caption``, ``command``, ``question``, ``indirect``, ``key_phrase`` and
     ``statement``, and may have ``id``. A form that is empty, or ``null``, is missing: see ``collect``. No other file
@@ -31,7 +31,7 @@ def load_cora(path: Path, *, name: str | None = None, cases: Cases = "complete")
         cases: see ``collect``.
 
     Raises:
-        DataError: a column is missing or unknown; a line that is not as described, by number; a repeated id; no item.
+        DataError: a column is missing or unknown, a line is not as described, an id is repeated, or there is no item.
     """
     items: dict[str, QueryItem] = {}
     lines: dict[str, int] = {}
@@ -39,13 +39,13 @@ def load_cora(path: Path, *, name: str | None = None, cases: Cases = "complete")
         item = _item(row, f"{path}:{number}")
         if item.id in items:
             raise DataError(
-                f"{path}:{number}: item {item.id!r} stands on line {lines[item.id]} already: "
-                f"give each item of a clip an {OPTIONAL!r} of its own"
+                f"{path}:{number}: item {item.id!r} stands on line {lines[item.id]} already",
+                remedy=f"give each item of a clip its own {OPTIONAL!r}",
             )
         items[item.id] = item
         lines[item.id] = number
     if not items:
-        raise DataError(f"{path}: no items: expected one a line with {', '.join(COLUMNS)}")
+        raise DataError(f"{path} holds no items", expected=f"one a line with {', '.join(COLUMNS)}", remedy="add them")
     return collect(name or path.stem, items.values(), cases=cases)
 
 
@@ -58,7 +58,9 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
             check_columns(tuple(row), f"{path}:{number}", COLUMNS, (OPTIONAL,))
             yield number, row
     else:
-        raise DataError(f"{path}: ends in {path.suffix!r}: expected a query set in .jsonl or .csv")
+        raise DataError(
+            f"{path} ends in {path.suffix!r}", expected="a query set in .jsonl or .csv", remedy="convert or rename it"
+        )
 
 
 def _item(row: Row, where: str) -> QueryItem:
@@ -66,7 +68,7 @@ def _item(row: Row, where: str) -> QueryItem:
     own = row.get(OPTIONAL)
     for column, value in (("audio_id", clip), (OPTIONAL, own)):
         if value is not None and not is_id(value):
-            raise DataError(f"{where}: {column} {value!r}: expected a name of printable characters")
+            raise DataError(f"{where}: {column} is {value!r}", expected="printable characters", remedy="correct it")
     return QueryItem(
         id=clip if own is None else own,
         clip=clip,

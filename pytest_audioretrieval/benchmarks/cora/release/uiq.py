@@ -1,4 +1,4 @@
-"""User-intent queries (UIQ; Yoo et al., 2026): four query types a clip, one query a line."""
+"""Reader of user-intent queries (UIQ; Yoo et al., 2026): four query types a clip, one query a line."""
 
 from __future__ import annotations
 
@@ -48,16 +48,24 @@ def load_uiq(path: Path, *, name: str | None = None, cases: Cases = "complete") 
         cases: see ``collect``.
 
     Raises:
-        DataError: a line that is not as described, by number; a file of negatives; no item.
+        DataError: a line is not as described, the file holds negatives, or there is no item.
     """
     text = read(path, remedy="name a .jsonl file of UIQ queries")
     if b'"negative_query"' in text:
-        raise DataError(f"{path}: holds UIQ's negatives ('negative_query'): expected positives ('generated_query')")
+        raise DataError(
+            f"{path} holds UIQ's negatives ('negative_query')",
+            expected="positives ('generated_query')",
+            remedy="name the file of positives",
+        )
     clips: dict[str, _Clip] = {}
     for number, line in json_lines(text, path, Line):
         _add(clips, line, number, f"{path}:{number}")
     if not clips:
-        raise DataError(f"{path}: no queries: expected one a line with {', '.join(Line.__struct_fields__)}")
+        raise DataError(
+            f"{path} holds no queries",
+            expected=f"one a line with {', '.join(Line.__struct_fields__)}",
+            remedy="add them",
+        )
     repeated = sum(len(clip.given) - len(clip.captions) for clip in clips.values())
     return collect(
         name or path.stem,
@@ -72,23 +80,29 @@ def load_uiq(path: Path, *, name: str | None = None, cases: Cases = "complete") 
 def _add(clips: dict[str, _Clip], line: Line, number: int, where: str) -> None:
     key, kind = line.audio_id, line.query_type
     if not is_id(key):
-        raise DataError(f"{where}: audio_id {key!r}: expected a name of printable characters")
+        raise DataError(f"{where}: audio_id is {key!r}", expected="printable characters", remedy="correct it")
     if kind not in TYPES:
         hint = did_you_mean(kind, TYPES)
-        raise DataError(f"{where}: query_type {kind!r}: {hint}expected one of {', '.join(TYPES)}")
+        raise DataError(
+            f"{where}: query_type is {kind!r}", expected=f"one of {', '.join(TYPES)}", remedy=f"{hint}correct it"
+        )
     if key not in clips:
         clips[key] = _Clip(number, line.captions, _own(line, where))
     clip = clips[key]
     if line.captions != clip.given:
-        raise DataError(f"{where}: captions of {key!r} differ from those on line {clip.number}: give one list per clip")
+        raise DataError(
+            f"{where}: captions of {key!r} differ from those on line {clip.number}", remedy="give one list per clip"
+        )
     if kind in clip.queries:
-        raise DataError(f"{where}: a second {kind} query of {key!r}: expected one of each type per clip")
+        raise DataError(
+            f"{where}: a second {kind} query of {key!r}", expected="one of each type per clip", remedy="remove one"
+        )
     clip.queries[kind] = query_text(line.generated_query, f"{where}: the {kind} query of {key!r}")
 
 
 def _own(line: Line, where: str) -> tuple[str, ...]:
     if not line.captions:
-        raise DataError(f"{where}: {line.audio_id!r} has no captions: give at least one")
+        raise DataError(f"{where}: {line.audio_id!r} has no captions", remedy="give at least one")
     return tuple(
         dict.fromkeys(
             caption_text(raw, f"{where}: caption {position} of {line.audio_id!r}")

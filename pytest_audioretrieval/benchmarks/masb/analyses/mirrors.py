@@ -44,7 +44,8 @@ def mirrored(choices: Sequence[Choice]) -> npt.NDArray[np.int64]:
         if right == wrong or len(ours) != len(theirs):
             lone = choices[ours[0]]
             raise DataError(
-                f"{len(ours)} choices of cluster {cluster!r} hold {right!r} right and {wrong!r} wrong, {len(theirs)} the reverse",
+                f"{len(ours)} choices of cluster {cluster!r} hold {right!r} right and {wrong!r} wrong, "
+                f"{len(theirs)} the reverse",
                 expected="as many of both",
                 remedy=f"look at choice {lone.id!r}",
             )

@@ -31,7 +31,7 @@ class ScenePlan(NamedTuple):
     phrasings: tuple[Phrasing, ...]
 
 
-def load_binding(pinned: str, *, cache: Path | None = None, progress: Progress[Scene] = iter) -> Dataset:
+def load_binding(pinned: str | None, *, cache: Path | None = None, progress: Progress[Scene] = iter) -> Dataset:
     """Load choices between two captions of the same words about one clip, and rewordings of captions.
 
     Slices ``mirror-order``, ``mirror-loudness`` and ``mirror-duration``: 60 pairs of clips each, two choices a pair;
@@ -40,7 +40,7 @@ def load_binding(pinned: str, *, cache: Path | None = None, progress: Progress[S
     ``timbre``, about no clip. The resampling unit is the couple of recordings or instruments.
 
     Args:
-        pinned: fingerprint that PINS.json holds for ``builtin/binding``.
+        pinned: fingerprint that PINS.json holds for ``builtin/binding``; None accepts any.
         cache: folder for the index of digests; None keeps none.
         progress: wraps the scenes while they are rendered on first use.
 

@@ -47,8 +47,8 @@ class Cut(NamedTuple):
 def cut(annotations: Sequence[Annotation], tracks: Path, out: Path, track: Track) -> Cut:
     """Write ``<clip_id>_<axis>.wav`` (16 bit) for every annotation whose track is there.
 
-    A track is searched at its ``jamendo_path`` inside ``tracks``, then as ``<clip_id>.*`` at the top. A complete excerpt
-    is kept (remove it to cut it again), an incomplete one is replaced; each is written atomically.
+    A track is searched at its ``jamendo_path`` inside ``tracks``, then as ``<clip_id>.*`` at the top. A complete
+    excerpt is kept (remove it to cut it again), an incomplete one is replaced; each is written atomically.
 
     Args:
         track: wraps the annotations to show progress.

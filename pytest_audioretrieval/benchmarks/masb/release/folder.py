@@ -35,8 +35,8 @@ def load_masb(folder: Path) -> Dataset:
     with id ``<clip_id>_<axis>_<style>``; ``Rewording.recording`` is ``<clip_id>_<axis>``. A pair of mixes gives two
     choices (Exp. 4: one caption over the other for the one mix, the reverse for the other).
 
-    Choices whose clip is missing are left out and counted in the notes; where one mix of a pair is missing, both choices
-    are, as the prior would not cancel. Rewordings need no sound.
+    Choices whose clip is missing are left out and counted in the notes; where one mix of a pair is missing, both
+    choices are, as the prior would not cancel. Rewordings need no sound.
 
     Raises:
         DataError: a file is not as described, a recording has two files, or there is no sound.

@@ -1,4 +1,4 @@
-"""ReasonAudio's Table 2 and its two-option setting (5.1) for models at hand."""
+"""ReasonAudio's Table 2 and its two-option setting (5.1) for given models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.runs.columns import Columns
     from pytest_audioretrieval.runs.run import Run
 
-#: As the paper prints its figures: in percent, one decimal.
+#: Format of the paper's figures: percent, one decimal.
 FORM = ".1f"
 
 
 def score_tables(answerers: Sequence[Answerer], dataset: Dataset) -> list[Table]:
-    """Table 2 (queries against all clips), then the choices between two clips."""
+    """Tabulate Table 2 (queries against all clips), and the choices between two clips."""
     return [
         table("Queries against all clips, in percent (ReasonAudio, Table 2)", _queries, answerers, dataset),
         table("Choices between two clips, accuracy in percent (ReasonAudio, 5.1)", _choices, answerers, dataset),
@@ -28,7 +28,7 @@ def score_tables(answerers: Sequence[Answerer], dataset: Dataset) -> list[Table]
 
 
 def average(columns: Columns, tasks: Sequence[str]) -> float:
-    """The paper's "Avg.": the mean of Acc@1 and nDCG@10 of all tasks together, as the rows of its Table 2 show."""
+    """Return the paper's "Avg.": the mean of Acc@1 and nDCG@10 of all tasks, as the rows of its Table 2 show."""
     values = [metric.within(task).value(columns) for task in tasks for metric in (hit_rate(1), ndcg(10))]
     return sum(values) / len(values)
 
@@ -63,7 +63,7 @@ _METRICS = (("Acc@1", hit_rate(1)), ("nDCG@10", ndcg(10)))
 
 def _parts(slices: Sequence[str], what: str) -> list[str]:
     if not slices:
-        raise DataError(f"the dataset has no {what}")
+        raise DataError(f"the dataset has no {what}", remedy="name one that has")
     return list(dict.fromkeys(slices))
 
 

@@ -1,4 +1,4 @@
-"""Clips as text beside a query: what sounds when, relevant or not, and why."""
+"""Timelines of clips as text beside a query, with the constraints that each clip violates."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_audioretrieval.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Columns of a timeline, without the names before it.
+#: Width of a timeline in columns, without the names before it.
 COLUMNS = 60
-#: Columns between two numbers of a ruler, at least.
+#: Smallest number of columns between two numbers of a ruler.
 APART = 4
-#: How many clips of a kind are shown.
+#: Number of clips of a kind to show.
 SHOWN = 3
 NAMED, OTHER = "#", "-"
 
@@ -34,11 +34,11 @@ def show(folder: Path, query_id: str, console: Console, clip: str | None = None)
         clip: id or number of the one clip to show in their place.
 
     Raises:
-        DataError: as ``read_release``; no such query or clip; a folder that states no constraints.
+        DataError: as ``read_release``; there is no such query or clip; the folder states no constraints.
     """
     release = builtin_release() if str(folder) == "reasoning" and not folder.exists() else read_release(folder)
     if not release.composites:
-        raise DataError(f"{folder}: its queries state no constraints: nothing tells what sounds when")
+        raise DataError(f"{folder}: its queries state no constraints", remedy="name a folder whose queries do")
     query = _query(release, query_id)
     shown = _chosen(query, release) if clip is None else [_named(clip, release)]
     for line in _page(query, shown, release):
@@ -46,7 +46,7 @@ def show(folder: Path, query_id: str, console: Console, clip: str | None = None)
 
 
 def timeline(composite: Composite, named: Sequence[str], seconds: int) -> list[str]:
-    """A ruler in seconds and one row an event, on a scale of ``seconds`` to 60 columns.
+    """Return a ruler in seconds and one row an event, on a scale of ``seconds`` to 60 columns.
 
     Sounds in ``named`` are drawn with ``#``, others with ``-``; each at least one column wide.
     """
@@ -75,25 +75,28 @@ def _query(release: Release, wanted: str) -> ReasonQuery | ReasonChoice:
     items: tuple[ReasonQuery | ReasonChoice, ...] = (*release.queries, *release.choices)
     asked = {item.id: item for item in items}
     if wanted not in asked:
-        known = f"{len(items)} are known, {items[0].id} to {items[-1].id}"
-        raise DataError(f"query {wanted!r}: {did_you_mean(wanted, asked)}{known}")
+        known = f"one of {len(items)}, {items[0].id} to {items[-1].id}"
+        raise DataError(
+            f"query {wanted!r} is unknown", expected=known, remedy=f"{did_you_mean(wanted, asked)}correct the id"
+        )
     return asked[wanted]
 
 
 def _named(wanted: str, release: Release) -> str:
-    """The clip of that id, or of that number."""
+    """Return the clip with that id, or that number."""
     number = int(wanted) if wanted.isdecimal() else None
     found = [clip for clip, composite in release.composites.items() if clip == wanted or composite.number == number]
     if len(found) != 1:
         raise DataError(
-            f"clip {wanted!r}: {len(found)} of {len(release.clips)} clips have this id or number: expected 1, "
-            f"such as {next(iter(release.clips))}"
+            f"clip {wanted!r}: {len(found)} of {len(release.clips)} clips have this id or number",
+            expected="1",
+            remedy=f"name one, such as {next(iter(release.clips))}",
         )
     return found[0]
 
 
 def _chosen(query: ReasonQuery | ReasonChoice, release: Release) -> list[str]:
-    """Relevant clips, then those that break least: first those that hold the most of the sounds named."""
+    """Return relevant clips, then near misses: clips that hold the most of the named sounds and violate least."""
     if isinstance(query, ReasonChoice):
         return [query.right, query.wrong]
 

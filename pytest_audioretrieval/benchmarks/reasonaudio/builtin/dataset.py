@@ -18,8 +18,8 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.queries import ReasonQ
 from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import choices_of, explain_by, queries_of
 from pytest_audioretrieval.benchmarks.reasonaudio.release.reader import Release
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.sounds.render import FOLDER, recording
 from pytest_audioretrieval.data.rendered import Progress, load_rendered
+from pytest_audioretrieval.data.sounds.render import FOLDER, recording
 from pytest_audioretrieval.data.types import Choice, Clip, Dataset, Explain, Query
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 CLIPS, QUERIES_A_TASK, CHOICES_A_TASK = 500, 20, 40
-#: Few enough to meet often: a query with three sounds wants clips that hold all of them, and near misses.
+#: Few enough to occur together often: a query with three sounds needs clips with all of them, and near misses.
 SOUNDS = (
     "amen-break", "cat", "chime", "choir", "computer", "cow", "cowbell", "dog", "door", "drone", "drum-roll", "duck",
     "frog", "groove", "guitar-chord", "guitar-slide", "horse", "owl", "phone", "piano", "pig", "printer", "rewind",
@@ -35,11 +35,11 @@ SOUNDS = (
 )  # fmt: skip
 
 
-def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress[Composite] = iter) -> Dataset:
-    """500 clips of 10 s, 20 queries and 40 two-option items of each of the five tasks.
+def load_reasoning(pinned: str | None, *, cache: Path | None = None, progress: Progress[Composite] = iter) -> Dataset:
+    """Load 500 clips of 10 s, with 20 queries and 40 two-option items for each of the five tasks.
 
     Args:
-        pinned: fingerprint that PINS.json holds for ``builtin/reasoning``.
+        pinned: fingerprint that PINS.json holds for ``builtin/reasoning``; None accepts any.
         cache: folder for the index of digests; None keeps none.
         progress: wraps the composites while they are rendered on first use.
 
@@ -55,7 +55,7 @@ def load_reasoning(pinned: str, *, cache: Path | None = None, progress: Progress
 
 
 def builtin_release() -> Release:
-    """The same without its sounds, whose files are therefore named by their clip alone."""
+    """Return the same as a release without sounds, whose files are named by their clip alone."""
     composites, asked, chosen = _made()
     known = {composite.id: composite for composite in composites}
     return Release({clip: Path(clip) for clip in known}, {}, known, tuple(asked), tuple(chosen))
@@ -69,10 +69,10 @@ def _made() -> tuple[list[Composite], list[ReasonQuery], list[ReasonChoice]]:
 
 @cache
 def atoms() -> dict[str, AtomicSound]:
-    """The sounds by label."""
+    """Return the sounds by label."""
     found = {}
     for label in SOUNDS:
-        recording(label)  # refuses a file that is not the shipped one
+        recording(label)  # checks the file against its pin
         found[label] = read_sound(Path(str(FOLDER / f"{label}.flac")), label)
     return found
 

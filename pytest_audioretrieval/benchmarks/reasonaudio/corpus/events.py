@@ -1,4 +1,4 @@
-"""What sounds when in a clip, and how that is written into the clip's name (ReasonAudio, 3.2).
+"""Events of a clip, and the clip names that hold them (ReasonAudio, 3.2).
 
 Times are whole milliseconds, so that a name holds them exactly.
 """
@@ -13,10 +13,10 @@ from pytest_audioretrieval.errors import DataError
 
 Pattern = Literal["sequential", "single-overlap", "double-overlap"]
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
-#: A pattern in a clip's name.
+#: Pattern -> its code in a clip's name.
 CODES: dict[Pattern, str] = {"sequential": "seq", "single-overlap": "ov1", "double-overlap": "ov2"}
 
-#: How far, in ms, every duration of a sound is from one that is asked for: nobody has to hear 10 ms.
+#: Smallest distance, in ms, of a sound's duration from one that a query asks for: 10 ms are inaudible.
 CLEAR = 200
 
 _LABEL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -33,11 +33,11 @@ class Event(NamedTuple):
 
     @property
     def duration(self) -> int:
-        """In milliseconds."""
+        """Duration in milliseconds."""
         return self.end - self.start
 
     def overlaps(self, other: Event) -> bool:
-        """Whether there is a moment at which both sound."""
+        """Return whether both sound at some moment."""
         return self.start < other.end and other.start < self.end
 
 
@@ -47,7 +47,7 @@ class Composite:
 
     Attributes:
         number: position in the corpus, from 0.
-        pattern: how many pairs of events overlap: none, one or two.
+        pattern: the number of overlapping pairs of events: none, one or two.
         events: by start, then end, then sound.
     """
 
@@ -57,9 +57,9 @@ class Composite:
 
     @property
     def id(self) -> str:
-        """``NUMBER_CODE_SOUND.START-END_...``: the clip's name without its ending; ``parse`` reads it."""
-        heard = "_".join(f"{event.sound}.{event.start}-{event.end}" for event in self.events)
-        return f"{self.number:05d}_{CODES[self.pattern]}_{heard}"
+        """The clip's name without its ending, ``NUMBER_CODE_SOUND.START-END_...``; ``parse`` reads it."""
+        events = "_".join(f"{event.sound}.{event.start}-{event.end}" for event in self.events)
+        return f"{self.number:05d}_{CODES[self.pattern]}_{events}"
 
     @property
     def end(self) -> int:
@@ -67,56 +67,58 @@ class Composite:
         return max(event.end for event in self.events)
 
     def event(self, sound: str) -> Event | None:
-        """When ``sound`` is heard, if it is."""
+        """Return the event of ``sound``, or None where it is not heard."""
         return next((event for event in self.events if event.sound == sound), None)
 
 
 def is_label(text: str) -> bool:
-    """Whether a sound may be called so: lower-case words joined by single hyphens."""
+    """Return whether ``text`` can be a label: lower-case words joined by single hyphens."""
     return _LABEL.fullmatch(text) is not None
 
 
 def phrase(sound: str) -> str:
-    """A label as a query says it: ``plastic-bag`` is "plastic bag"."""
+    """Return a label as words of a query: ``plastic-bag`` is "plastic bag"."""
     return sound.replace("-", " ")
 
 
 def overlapping(events: tuple[Event, ...]) -> int:
-    """How many pairs of events sound together at some moment."""
+    """Return the number of pairs of events that sound together at some moment."""
     return sum(one.overlaps(other) for i, one in enumerate(events) for other in events[:i])
 
 
 def parse(name: str, where: str) -> Composite:
-    """The composite that a clip's name (without ending) tells of.
+    """Return the composite that a clip's name (without ending) states.
 
     Raises:
-        DataError: no such name, or times, sounds and pattern that contradict each other; names ``where``.
+        DataError: it is no such name, or times, sounds and pattern contradict each other; names ``where``.
     """
     found = _NAME.fullmatch(name)
     patterns = {code: pattern for pattern, code in CODES.items()}
     parts = [_EVENT.fullmatch(part) for part in found["events"].split("_")] if found else []
     if not found or found["code"] not in patterns or not all(parts):
         raise DataError(
-            f"{where}: name {name!r}: expected NUMBER_{'|'.join(patterns)}_SOUND.START-END_..., times in milliseconds"
+            f"{where}: name is {name!r}",
+            expected=f"NUMBER_{'|'.join(patterns)}_SOUND.START-END_..., times in milliseconds",
+            remedy="build the corpus again",
         )
     events = tuple(Event(part["sound"], int(part["start"]), int(part["end"])) for part in parts if part)
     composite = Composite(int(found["number"]), patterns[found["code"]], events)
     fault = contradiction(composite)
     if fault:
-        raise DataError(f"{where}: name {name!r}: {fault}: build the corpus again")
+        raise DataError(f"{where}: name {name!r}: {fault}", remedy="build the corpus again")
     return composite
 
 
 def contradiction(composite: Composite) -> str | None:
-    """What cannot be in a composite, or None."""
+    """Return the contradiction in a composite, or None."""
     events = composite.events
     if len({event.sound for event in events}) != len(events):
-        return "a sound stands twice"
+        return "a sound occurs twice"
     for event in events:
         if not is_label(event.sound) or event.duration <= 0:
-            return f"event {event.sound}.{event.start}-{event.end} cannot be"
+            return f"event {event.sound}.{event.start}-{event.end} is impossible"
     if events != tuple(sorted(events, key=lambda event: (event.start, event.end, event.sound))):
-        return "events do not stand in the order of their starts"
+        return "events are not in the order of their starts"
     pairs, stated = overlapping(events), PATTERNS.index(composite.pattern)
     if pairs != stated:
         return f"{pairs} pairs of sounds overlap, {composite.pattern} has {stated}"

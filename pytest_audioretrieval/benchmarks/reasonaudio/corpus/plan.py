@@ -1,8 +1,9 @@
-"""Which sounds each clip holds, and when (ReasonAudio, 3.2): 2 to 8 of them, in 6 clips of 10 one after another.
+"""Plan of the clips of a corpus: the sounds of each and their times (ReasonAudio, 3.2).
 
-A clip is a sequence of *groups*, each of one, two or three sounds: the two of a pair overlap; of three, the second
-overlaps both others, which are apart. Groups do not overlap, so that a clip of one pair has a single overlap, a clip
-of two pairs or one trio a double overlap, and never more than two sounds are heard at once.
+A clip holds 2 to 8 sounds, in 6 of 10 clips one after another. It is a sequence of *groups*, each of one, two or three
+sounds: the two of a pair overlap; of three, the second overlaps both others, which are apart. Groups do not overlap, so
+a clip of one pair has a single overlap, a clip of two pairs or one trio a double overlap, and there are never more than
+two sounds at once.
 """
 
 from __future__ import annotations
@@ -15,46 +16,46 @@ from pytest_audioretrieval.benchmarks.reasonaudio.corpus.events import CLEAR, Co
 from pytest_audioretrieval.data.sounds.recipe import between, draw, shuffled
 from pytest_audioretrieval.errors import DataError, SpecError
 
-#: Of every ten clips; the overlaps are half single, half double.
+#: Shares of the patterns in every ten clips; the overlaps are half single, half double.
 _SHARES: dict[Pattern, int] = {"sequential": 6, "single-overlap": 2, "double-overlap": 2}
 _TEN = [pattern for pattern, share in _SHARES.items() for _ in range(share)]
 MOST_SOUNDS = 8
-#: Five digits number the clips.
+#: Largest number of clips: five digits number them.
 MOST_CLIPS = 99_999
 SECONDS = (3, 60)
 
-#: Milliseconds. An event lasts at least ``SHORTEST``, or its whole sound.
+#: Shortest event in milliseconds, unless its whole sound is shorter.
 SHORTEST = 400
-#: Between two events that do not overlap, and between two starts.
+#: Smallest time between two events that do not overlap, and between two starts.
 GAP = 100
-#: Two events that overlap do so for at least this long.
+#: Shortest overlap of two events.
 TOGETHER = 300
-#: Silence before the first group, and more than ``GAP`` between two.
+#: Longest silence before the first group, and beyond ``GAP`` between two.
 _LEAD, _MORE = 500, 900
 
-#: How long the sounds of a group of one, two or three must be.
+#: Minimum lengths of the sounds of a group of one, two or three.
 _BRIDGE = TOGETHER + GAP + TOGETHER
 _NEEDS: dict[int, tuple[int, ...]] = {1: (0,), 2: (SHORTEST, SHORTEST), 3: (SHORTEST, _BRIDGE, SHORTEST)}
-#: Sounds that a double overlap may need.
+#: Smallest number of long sounds, which double overlaps need.
 _FEWEST_LONG = 4
 
-#: A group's sounds, each with the shortest time it may be heard.
+#: A group's sounds, each with its shortest event.
 _Group = list[tuple[str, int]]
 
 
 def plan(lengths: Mapping[str, int], clips: int, seed: int, seconds: int = 10) -> list[Composite]:
-    """The clips of a corpus; no two are alike, and each sound is heard in about as many clips as any other.
+    """Return the clips of a corpus; no two are alike, and each sound occurs in about as many clips as any other.
 
-    A clip depends on the arguments and the clips before it: the first n of a larger corpus are the n of a smaller one.
+    A clip depends on the arguments and the clips before it: the first clips of a larger corpus are those of a smaller.
 
     Args:
-        lengths: how long each sound lasts, by label, in milliseconds.
-        clips: how many, at most 99,999.
+        lengths: length of each sound, by label, in milliseconds.
+        clips: number of clips, at most 99,999.
         seconds: of each clip, 3 to 60.
 
     Raises:
-        DataError: fewer than 8 sounds, or fewer than 4 of at least 0.7 s.
-        SpecError: ``clips`` or ``seconds`` out of range.
+        DataError: there are fewer than 8 sounds, or fewer than 4 of at least 0.7 s.
+        SpecError: ``clips`` or ``seconds`` is out of range.
     """
     _check(lengths, clips, seconds)
     used: Counter[str] = Counter()
@@ -73,22 +74,27 @@ def plan(lengths: Mapping[str, int], clips: int, seed: int, seconds: int = 10) -
 
 
 def pattern_of(number: int, seed: int) -> Pattern:
-    """The pattern of a clip: each ten hold 6 sequential, 2 single and 2 double ones."""
+    """Return the pattern of a clip: of each ten, 6 are sequential, 2 have a single and 2 a double overlap."""
     return shuffled(_TEN, f"{seed}/patterns/{number // 10}")[number % 10]
 
 
 def _check(lengths: Mapping[str, int], clips: int, seconds: int) -> None:
     if not 1 <= clips <= MOST_CLIPS:
-        raise SpecError(f"clips {clips}: expected 1 to {MOST_CLIPS}")
+        raise SpecError(f"clips is {clips}", expected=f"1 to {MOST_CLIPS}", remedy="choose another number")
     if not SECONDS[0] <= seconds <= SECONDS[1]:
-        raise SpecError(f"seconds {seconds}: expected clips of {SECONDS[0]} to {SECONDS[1]} s")
+        raise SpecError(
+            f"seconds is {seconds}", expected=f"{SECONDS[0]} to {SECONDS[1]}", remedy="choose another length"
+        )
     if len(lengths) < MOST_SOUNDS:
-        raise DataError(f"sounds found {len(lengths)}, expected at least {MOST_SOUNDS}: add files of other sounds")
+        raise DataError(
+            f"there are {len(lengths)} sounds", expected=f"at least {MOST_SOUNDS}", remedy="add files of other sounds"
+        )
     long = sum(lasts >= _BRIDGE for lasts in lengths.values())
     if long < _FEWEST_LONG:
         raise DataError(
-            f"sounds of at least {_BRIDGE / 1000:g} s found {long}, expected at least {_FEWEST_LONG}: "
-            "add longer ones, overlaps need them"
+            f"there are {long} sounds of at least {_BRIDGE / 1000:g} s",
+            expected=f"at least {_FEWEST_LONG}, which overlaps need",
+            remedy="add longer ones",
         )
 
 
@@ -110,7 +116,10 @@ def _events(
 
 
 def _shape(pattern: Pattern, room: int, key: str) -> list[int]:
-    """Sizes of the groups. The number of sounds is uniform from 2 (3 for a double overlap) to what fits, at most 8."""
+    """Return the sizes of the groups.
+
+    The number of sounds is uniform from 2 (3 for a double overlap) to what fits, at most 8.
+    """
     most = min(MOST_SOUNDS, (room + GAP - (_BRIDGE - SHORTEST)) // (SHORTEST + GAP))
     sounds = between(f"{key}/count", (3 if pattern == "double-overlap" else 2, most))
     together: tuple[int, ...] = ()
@@ -122,7 +131,10 @@ def _shape(pattern: Pattern, room: int, key: str) -> list[int]:
 
 
 def _groups(shape: Sequence[int], lengths: Mapping[str, int], used: Mapping[str, int], key: str) -> list[_Group]:
-    """The sounds that were used least and are long enough, ties by chance; the most demanding place is filled first."""
+    """Return the sounds of each group: those used least that are long enough, ties by chance.
+
+    The most demanding place is filled first.
+    """
     waiting = sorted(shuffled(sorted(lengths), f"{key}/sounds"), key=lambda sound: used.get(sound, 0))
     groups: list[_Group] = [[("", need) for need in _NEEDS[size]] for size in shape]
     places = [(need, g, p) for g, group in enumerate(groups) for p, (_, need) in enumerate(group)]
@@ -134,21 +146,21 @@ def _groups(shape: Sequence[int], lengths: Mapping[str, int], used: Mapping[str,
 
 
 def _durations(groups: Sequence[_Group], lengths: Mapping[str, int], room: int, key: str) -> dict[str, int]:
-    """How long each sound is heard, together at most ``room``: whole in half of the clips that have room for it."""
+    """Return the duration of each sound, at most ``room`` together: its whole length in half of the clips with room."""
     least = {sound: shortest for group in groups for sound, shortest in group}
     spare, found = room - sum(least.values()), dict[str, int]()
     for sound in shuffled(list(least), f"{key}/turns"):
         most = min(lengths[sound], least[sound] + spare)
         whole = most == lengths[sound] and draw(f"{key}/{sound}/whole", 2)
         found[sound] = most if whole else between(f"{key}/{sound}/lasts", (least[sound], most))
-        # A query asks for whole seconds, and what it asks for must never be a matter of some milliseconds.
+        # A query asks for whole or half seconds, and its answer must not depend on some milliseconds.
         found[sound] -= max(0, (found[sound] - CLEAR) % 1_000 - (1_000 - 2 * CLEAR))
         spare -= found[sound] - least[sound]
     return found
 
 
 def _overlapped(group: list[Event], key: str) -> list[Event]:
-    """The events of a group from time 0 on."""
+    """Return the events of a group from time 0 on."""
     if len(group) == 1:
         return group
     first, second, *third = group

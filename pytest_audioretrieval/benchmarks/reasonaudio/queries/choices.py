@@ -1,4 +1,4 @@
-"""Two clips for one query: both hold the sounds it names, one of them breaks what it asks (ReasonAudio, 5.1)."""
+"""Two-option items: clips with the same named sounds, of which one violates a constraint (ReasonAudio, 5.1)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.queries import drafts
 from pytest_audioretrieval.benchmarks.reasonaudio.queries.templates import TASKS, Task
 from pytest_audioretrieval.data.sounds.recipe import draw, shuffled
 
-#: So many clips of each side, those used least, are looked at for a pair with equally many sounds.
+#: Number of clips of each side, those used least, to search for a pair with equally many sounds.
 CONSIDERED = 40
 
 
 @dataclass(frozen=True)
 class ReasonChoice:
-    """A text, what it asks for, and the ids of a clip that meets it and of one that does not."""
+    """A text with its constraints, and the ids of a clip that meets them and of one that does not."""
 
     id: str
     task: Task
@@ -31,15 +31,15 @@ class ReasonChoice:
 
 
 def make_choices(composites: Sequence[Composite], per_task: int, seed: int) -> list[ReasonChoice]:
-    """``per_task`` choices of each of the five tasks, each about a query of its own.
+    """Make ``per_task`` choices of each of the five tasks, each about its own query.
 
-    The wrong clip holds the sounds that the query names as present, meets all constraints but one that is no mere
-    presence, and breaks that one: in a negation the excluded sound is there too. The two hold equally many sounds
-    where such a pair is found, else nearly: counting sounds is no way to choose. Clips used least are preferred. The
-    queries of ``make_queries`` with the same seed are the first to be asked.
+    The wrong clip holds the sounds that the query names as present and meets all constraints but one, which is no mere
+    presence: in a negation the excluded sound is there too. The two clips hold equally many sounds where such a pair is
+    found, else nearly, so that counting sounds does not help. Clips used least are preferred. The queries of
+    ``make_queries`` with the same seed come first.
 
     Raises:
-        DataError: the corpus does not give so many queries.
+        DataError: the corpus gives fewer queries.
     """
     index = Index(composites)
     used: Counter[int] = Counter()
@@ -57,8 +57,8 @@ def make_choices(composites: Sequence[Composite], per_task: int, seed: int) -> l
 
 
 def _pair(index: Index, constraints: Constraints, key: str, used: Counter[int]) -> tuple[int, int]:
-    """The positions of the right and the wrong clip, which are counted as used."""
-    misses = [clips for broken, clips in index.near_misses(constraints).items() if not isinstance(broken, Presence)]
+    """Return the positions of the right and the wrong clip, and count both as used."""
+    misses = [clips for missed, clips in index.near_misses(constraints).items() if not isinstance(missed, Presence)]
     rights = shuffled(list(positions(index.satisfying(constraints))), f"{key}/right")
     wrongs = shuffled(list(positions(misses[draw(f"{key}/broken", len(misses))])), f"{key}/wrong")
     right, wrong = min(

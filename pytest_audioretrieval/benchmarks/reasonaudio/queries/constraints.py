@@ -1,4 +1,4 @@
-"""What a query asks of a clip; relevance is a program over what sounds when (ReasonAudio, 3.3).
+"""Constraints of queries on clips; relevance is a program over the events of a clip (ReasonAudio, 3.3).
 
 A query is a tuple of constraints, and a clip is relevant where all of them hold. As JSON a constraint is an object
 whose ``kind`` says which it is: ``{"kind":"order","first":"dog","second":"rain"}``.
@@ -17,17 +17,17 @@ Kind = Literal["presence", "negation", "order", "overlap", "duration"]
 
 
 class _Constraint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """``str()`` says in words what is asked."""
+    """A condition on the events of a clip; ``str()`` words it."""
 
     kind: ClassVar[Kind]
 
     @property
     def sounds(self) -> tuple[str, ...]:
-        """The sounds that have to be there at all."""
+        """The sounds that a clip must hold."""
         raise NotImplementedError
 
     def violation(self, composite: Composite) -> str | None:
-        """Why the constraint does not hold in a clip, in words with times; None where it holds."""
+        """Return the reason, with times, why a clip violates the constraint; None where it holds."""
         raise NotImplementedError
 
     def holds(self, composite: Composite) -> bool:
@@ -35,7 +35,7 @@ class _Constraint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_f
 
 
 class Presence(_Constraint, frozen=True, tag="presence"):
-    """``sound`` is heard."""
+    """The constraint that ``sound`` is heard."""
 
     kind: ClassVar[Kind] = "presence"
     sound: str
@@ -55,7 +55,7 @@ class Presence(_Constraint, frozen=True, tag="presence"):
 
 
 class Negation(_Constraint, frozen=True, tag="negation"):
-    """``sound`` is not heard."""
+    """The constraint that ``sound`` is not heard."""
 
     kind: ClassVar[Kind] = "negation"
     sound: str
@@ -76,7 +76,7 @@ class Negation(_Constraint, frozen=True, tag="negation"):
 
 
 class Order(_Constraint, frozen=True, tag="order"):
-    """``first`` ends before, or at the moment that, ``second`` starts: sounds that overlap are in no order."""
+    """The constraint that ``first`` ends before or when ``second`` starts: sounds that overlap have no order."""
 
     kind: ClassVar[Kind] = "order"
     first: str
@@ -102,7 +102,7 @@ class Order(_Constraint, frozen=True, tag="order"):
 
 
 class Overlap(_Constraint, frozen=True, tag="overlap"):
-    """There is a moment at which both sound."""
+    """The constraint that both sound at some moment."""
 
     kind: ClassVar[Kind] = "overlap"
     one: str
@@ -126,7 +126,7 @@ class Overlap(_Constraint, frozen=True, tag="overlap"):
 
 
 class Duration(_Constraint, frozen=True, tag="duration"):
-    """``sound`` is heard for ``at_least_ms`` milliseconds on end."""
+    """The constraint that ``sound`` lasts at least ``at_least_ms`` milliseconds without a break."""
 
     kind: ClassVar[Kind] = "duration"
     sound: str
@@ -135,7 +135,7 @@ class Duration(_Constraint, frozen=True, tag="duration"):
     def __post_init__(self) -> None:
         _check(self.sound)
         if self.at_least_ms <= 0:
-            raise ValueError(f"at_least_ms {self.at_least_ms}: expected more than 0 milliseconds")
+            raise ValueError(f"at_least_ms is {self.at_least_ms}, expected more than 0 milliseconds")
 
     def __str__(self) -> str:
         return f"{phrase(self.sound)} for at least {seconds(self.at_least_ms)} s"
@@ -158,27 +158,27 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 
 def violations(constraints: Constraints, composite: Composite) -> list[Violation]:
-    """The constraints that a clip breaks, and why; none where it is relevant."""
-    told = ((constraint.kind, constraint.violation(composite)) for constraint in constraints)
-    return [Violation(kind, why) for kind, why in told if why]
+    """Return the constraints that a clip violates, with the reasons; none where it is relevant."""
+    found = ((constraint.kind, constraint.violation(composite)) for constraint in constraints)
+    return [Violation(kind, reason) for kind, reason in found if reason]
 
 
 def presence_only(constraint: Constraint) -> tuple[Presence, ...]:
-    """What is left of a constraint for a listener who hears which sounds are there and nothing else."""
+    """Return the part of a constraint that only asks for the presence of sounds."""
     return () if isinstance(constraint, Presence) else tuple(map(Presence, constraint.sounds))
 
 
 def seconds(ms: int) -> str:
-    """``2500`` is "2.5", ``3000`` is "3"."""
+    """Return milliseconds as seconds: ``2500`` is "2.5", ``3000`` is "3"."""
     return f"{ms / 1000:g}"
 
 
 def _check(*sounds: str) -> None:
     for sound in sounds:
         if not is_label(sound):
-            raise ValueError(f"sound {sound!r}: expected lower-case words joined by hyphens")
+            raise ValueError(f"sound is {sound!r}, expected lower-case words joined by hyphens")
     if len(set(sounds)) != len(sounds):
-        raise ValueError(f"sound {sounds[0]!r} stands on both sides: expected two sounds")
+        raise ValueError(f"sound {sounds[0]!r} is on both sides, expected two sounds")
 
 
 def _missing(*sounds: str) -> str:

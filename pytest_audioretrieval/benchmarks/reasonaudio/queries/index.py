@@ -1,4 +1,4 @@
-"""Which clips meet which constraints, for a corpus of any size.
+"""Index from constraints to the clips that satisfy them, for a corpus of any size.
 
 Sets of clips are whole numbers whose bit ``i`` stands for the clip at position ``i``.
 """
@@ -19,12 +19,12 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.constraints import (
     presence_only,
 )
 
-#: Durations that are asked for: whole and half seconds from one second on, in ms.
+#: Durations that queries ask for: whole and half seconds from one second on, in ms.
 FIRST, STEP = 1000, 500
 
 
 class Index:
-    """The clips of a corpus by what they hold.
+    """The clips of a corpus, indexed by their events.
 
     Attributes:
         composites: the clips, [C].
@@ -43,11 +43,11 @@ class Index:
                 self._durations[event.sound].add(event.duration)
 
     def satisfying(self, constraints: Iterable[Constraint]) -> int:
-        """The clips in which all of ``constraints`` hold."""
+        """Return the clips that satisfy all of ``constraints``."""
         return reduce(and_, map(self._satisfying_one, constraints), self._all)
 
     def near_misses(self, constraints: Constraints) -> dict[Constraint, int]:
-        """For each constraint, the clips that break it alone although they hold the sounds it names."""
+        """Return, for each constraint, the clips that violate it alone although they hold the sounds it names."""
         found = {}
         for constraint in constraints:
             others = (other for other in constraints if other != constraint)
@@ -57,7 +57,7 @@ class Index:
         return found
 
     def thresholds(self, sound: str) -> tuple[int, ...]:
-        """Durations in ms from which each duration of ``sound`` in the corpus is at least ``CLEAR`` away."""
+        """Return durations in ms that are at least ``CLEAR`` away from each duration of ``sound`` in the corpus."""
         if sound not in self._thresholds:
             durations = self._durations[sound]
             asked = range(FIRST, max(durations), STEP)
@@ -76,7 +76,7 @@ class Index:
 
 
 def positions(clips: int) -> Iterator[int]:
-    """The positions of a set of clips, ascending."""
+    """Yield the positions of a set of clips, ascending."""
     while clips:
         lowest = clips & -clips
         yield lowest.bit_length() - 1

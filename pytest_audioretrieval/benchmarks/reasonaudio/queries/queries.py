@@ -1,4 +1,4 @@
-"""Queries from what sounds when: drawn from a clip, worded by a template, kept where they are worth asking.
+"""Queries made from events: drawn from a clip, worded by a template, and kept where every constraint matters.
 
 ReasonAudio, 3.2 and 3.3. Every choice is drawn from sha256; a smaller number of queries is the beginning of a larger.
 """
@@ -26,15 +26,15 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.templates import SHAPE
 from pytest_audioretrieval.data.sounds.recipe import draw, shuffled
 from pytest_audioretrieval.errors import DataError
 
-#: One in so many clips may be relevant to a query, and one clip in any case.
+#: At most one in this many clips is relevant to a query, or one clip.
 RARE = 20
-#: After so many draws in a row that are not worth asking, a corpus has no more to give.
+#: Number of failed draws in a row after which a corpus has no more queries to give.
 PATIENCE = 2_000
 
 
 @dataclass(frozen=True)
 class ReasonQuery:
-    """A text, what it asks for, and the ids of the clips that meet it."""
+    """A text with its constraints, and the ids of the clips that meet them."""
 
     id: str
     task: Task
@@ -44,21 +44,21 @@ class ReasonQuery:
 
 
 class Draft(NamedTuple):
-    """What a query asks for, and how."""
+    """The constraints and the text of a query."""
 
     constraints: Constraints
     text: str
 
 
 def make_queries(composites: Sequence[Composite], per_task: int, seed: int) -> list[ReasonQuery]:
-    """``per_task`` queries of each of the five tasks.
+    """Make ``per_task`` queries of each of the five tasks.
 
-    One clip in 20 at most is relevant to a query. Each of its constraints is needed: some clip meets all others, holds
-    the sounds the constraint names, and yet breaks it; for a presence or an absence, some clip meets all others and
-    breaks it. No text and no set of constraints comes twice, and no sound lasts nearly as long as a query asks for.
+    At most one clip in 20 is relevant to a query. Each of its constraints is needed: some clip meets all others, holds
+    the sounds that the constraint names, and yet violates it; for a presence or an absence, some clip meets all others
+    and violates it. No text and no set of constraints occurs twice, and no sound lasts nearly as long as a query asks.
 
     Raises:
-        DataError: the corpus does not give so many; tells of the first such task how many it gives.
+        DataError: the corpus gives fewer; names the first such task and its number.
     """
     index = Index(composites)
     return [
@@ -69,7 +69,7 @@ def make_queries(composites: Sequence[Composite], per_task: int, seed: int) -> l
 
 
 def drafts(index: Index, task: Task, wanted: int, seed: int) -> list[Draft]:
-    """The first ``wanted`` queries of a task.
+    """Return the first ``wanted`` queries of a task.
 
     Raises:
         DataError: there are fewer.
@@ -77,15 +77,18 @@ def drafts(index: Index, task: Task, wanted: int, seed: int) -> list[Draft]:
     found = list(islice(_worth_asking(index, task, f"reasonaudio/{seed}/{task}"), wanted))
     if len(found) < wanted:
         raise DataError(
-            f"{len(index.composites)} clips give {len(found)} of {wanted} {task} queries (each with 1 to "
-            f"{_most(index)} relevant clips and every constraint needed): build more clips, add sounds or "
-            "ask for fewer queries"
+            f"{len(index.composites)} clips give {len(found)} {task} queries",
+            expected=f"{wanted}, each with 1 to {_most(index)} relevant clips and every constraint needed",
+            remedy="build more clips, add sounds or ask for fewer queries",
         )
     return found
 
 
 def _worth_asking(index: Index, task: Task, key: str) -> Iterator[Draft]:
-    """All queries of a task, its shapes in turn; a shape of which the corpus gives no more drops out."""
+    """Yield all queries of a task, its shapes in turn.
+
+    A shape drops out when the corpus gives no more queries of it.
+    """
     clips = cycle(shuffled(index.composites, key))
     tries = ((clip, f"{key}/{number}") for number, clip in enumerate(clips))
     seen: set[object] = set()
@@ -113,7 +116,7 @@ def _most(index: Index) -> int:
 
 
 def _draft(index: Index, clip: Composite, shape: Sequence[Kind], key: str) -> Draft | None:
-    """A query of the kinds of ``shape`` that ``clip`` meets, if there is one."""
+    """Return a query of the kinds of ``shape`` that ``clip`` satisfies, or None."""
     made: Constraints = ()
     for number, kind in enumerate(shape):
         options = _OPTIONS[kind](index, clip, made)
@@ -129,13 +132,13 @@ def _presence(index: Index, clip: Composite, made: Constraints) -> Sequence[Cons
 
 
 def _negation(index: Index, clip: Composite, made: Constraints) -> Sequence[Constraint]:
-    """Sounds of the clips that are right so far: leaving out any other would ask for nothing."""
+    """Return sounds of clips that are relevant so far: excluding any other sound would ask for nothing."""
     tempting = {e.sound for at in positions(index.satisfying(made)) for e in index.composites[at].events}
     return [Negation(sound) for sound in sorted(tempting - {event.sound for event in clip.events})]
 
 
 def _order(index: Index, clip: Composite, made: Constraints) -> Sequence[Constraint]:
-    """Pairs in order; after one such pair, those that go on from its end."""
+    """Return pairs in order; after one such pair, those that continue from its end."""
     ends = {constraint.second for constraint in made if isinstance(constraint, Order)}
     pairs = [Order(one.sound, other.sound) for one, other in permutations(clip.events, 2)]
     return [pair for pair in pairs if pair.holds(clip) and (not ends or pair.first in ends)]

@@ -1,4 +1,4 @@
-"""How a tuple of constraints is asked in words: our own templates for the five tasks (ReasonAudio, 3.2).
+"""Templates that word the constraints of a query, our own, for the five tasks (ReasonAudio, 3.2).
 
 A text is one main clause for the first kind of constraint it holds, and a further clause for each other kind, so that
 the tasks and every mix of them share their wordings.
@@ -26,7 +26,7 @@ from pytest_audioretrieval.data.sounds.recipe import draw
 Task = Literal["negation", "order", "overlap", "duration", "mix"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
-#: The kinds of constraint that a query of each task is made of, in the order in which it is asked.
+#: Task -> the kinds of constraint of its queries, in the order in which they are asked.
 SHAPES: dict[Task, tuple[tuple[Kind, ...], ...]] = {
     "negation": (("presence", "presence", "negation"), ("presence", "presence", "negation", "negation")),
     "order": (("order",), ("order", "order")),
@@ -104,7 +104,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
 
 
 def wording(constraints: Constraints, key: str) -> str:
-    """A text that asks for all of ``constraints``; which of the wordings depends on ``key`` alone."""
+    """Return a text that asks for all of ``constraints``; the choice of words depends on ``key`` alone."""
     parts = []
     for number, (kind, slots) in enumerate(_clauses(constraints)):
         choices = (FURTHER if number else MAIN)[kind]
@@ -113,7 +113,7 @@ def wording(constraints: Constraints, key: str) -> str:
 
 
 def _clauses(constraints: Constraints) -> Iterator[tuple[str, dict[str, str]]]:
-    """What each clause is about, and what fills its template: the constraints of a kind share a clause."""
+    """Yield the template and its slots for each clause; constraints of one kind share a clause."""
     kinds = dict.fromkeys(constraint.kind for constraint in constraints)
     for group in ([c for c in constraints if c.kind == kind] for kind in kinds):
         yield _clause(group)

@@ -1,7 +1,7 @@
-"""Sounds in, corpus out (ReasonAudio, 3.2): streamed over processes, and taken up again where it was stopped.
+"""Build of a corpus from a folder of sounds (ReasonAudio, 3.2), spread over processes and resumable.
 
-A clip is done once its metadata are written, and they hold the sha256 of its audio. So a build that was killed at any
-moment is finished by the same command, clips that were damaged since are made again, and the bytes are the same.
+A clip is done once its metadata are written, and they hold the sha256 of its audio. So the same command finishes a
+build that was killed at any moment, makes clips again that were damaged since, and gives the same bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAME = "reasonaudio"
 LICENCE = "that of its sounds, which corpus.json lists"
 #: Held by a build at work; it stays when the build ends.
 LOCK = ".lock"
-#: Clips that a process is handed at a time.
+#: Number of clips that a process gets at a time.
 CHUNK = 20
 
 
@@ -71,29 +71,29 @@ def build(
     workers: int | None = None,
     track: Track | None = None,
 ) -> Built:
-    """Build a corpus with what is asked of it, or finish one that was begun with the same arguments.
+    """Build a corpus with its queries, or finish one that was begun with the same arguments.
 
     Args:
         sounds: folder of atomic sounds, see ``read_sounds``; ``out`` that of the corpus, see ``corpus``.
-        clips: how many; ``seconds`` how long each.
-        queries: how many of all five tasks; ``choices_per_task`` two-option items of each.
-        workers: processes, on which no byte depends; by default one for each core. They are spawned, so that a script
+        clips: number of clips; ``seconds`` the length of each.
+        queries: number over all five tasks; ``choices_per_task`` two-option items of each.
+        workers: processes, which do not change the bytes; by default one for each core. They are spawned, so a script
             that calls this needs ``if __name__ == "__main__"``.
         track: shows progress.
 
     Raises:
-        DataError, AudioError: sounds that make no corpus; too few clips for the queries; ``out`` holds another corpus,
-            or foreign files, or cannot be written.
-        SpecError: an argument out of range.
+        DataError, AudioError: the sounds make no corpus; there are too few clips for the queries; ``out`` holds another
+            corpus or foreign files, or cannot be written.
+        SpecError: an argument is out of range.
     """
     workers = workers if workers is not None else os.cpu_count() or 1
     _check_arguments(sounds, out, workers, queries, choices_per_task)
     atoms = read_sounds(sounds)
     composites = plan({label: atom.duration for label, atom in atoms.items()}, clips, seed, seconds)
-    # Before the sounds are mixed: a plan that is too small for its queries should not cost minutes.
+    # Before the sounds are mixed, so that a plan too small for its queries does not cost minutes.
     asked = make_queries(composites, queries // len(TASKS), seed)
     chosen = make_choices(composites, choices_per_task, seed)
-    with _told(out), _alone(out):
+    with _write_errors(out), _locked(out):
         recipe = _claim(out, _recipe(atoms, clips, seed, seconds), composites)
         work = _Work(sounds, recipe.samples, out / layout.FOLDER, seconds)
         built = _listed(composites, _make_all(composites, work, workers, track or Tracker()), out)
@@ -102,7 +102,7 @@ def build(
 
 
 def _listed(composites: list[Composite], made: list[str], out: Path) -> Built:
-    """The corpus whose clips are all there, once ``clips.jsonl`` lists them."""
+    """Write ``clips.jsonl``, which finishes the corpus, and return the corpus."""
     content = b"".join(map(layout.encoded, map(layout.record, composites, made)))
     write_atomically(out / layout.CLIPS, content)
     digests = {composite.id: digest for composite, digest in zip(composites, made, strict=True)}
@@ -111,27 +111,35 @@ def _listed(composites: list[Composite], made: list[str], out: Path) -> Built:
 
 def _check_arguments(sounds: Path, out: Path, workers: int, queries: int, choices_per_task: int) -> None:
     if queries < len(TASKS) or queries % len(TASKS):
-        raise SpecError(f"queries {queries}: expected a multiple of {len(TASKS)}, as many of each task")
+        raise SpecError(
+            f"queries is {queries}",
+            expected=f"a multiple of {len(TASKS)}, as many of each task",
+            remedy="choose another number",
+        )
     if choices_per_task < 0:
-        raise SpecError(f"choices per task {choices_per_task}: expected at least 0")
+        raise SpecError(
+            f"choices per task is {choices_per_task}", expected="at least 0", remedy="choose another number"
+        )
     if workers < 1:
-        raise SpecError(f"workers {workers}: expected at least 1")
+        raise SpecError(f"workers is {workers}", expected="at least 1", remedy="choose another number")
     if out.resolve().is_relative_to(sounds.resolve()):
-        raise SpecError(f"{out} lies in the folder of sounds: build elsewhere")
+        raise SpecError(f"{out} lies in the folder of sounds", remedy="build elsewhere")
 
 
 @contextmanager
-def _told(out: Path) -> Iterator[None]:
+def _write_errors(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         where, why = error.filename or out, error.strerror
-        raise DataError(f"{where}: not written ({why}): make sure that it can be, and run this again") from None
+        raise DataError(
+            f"{where} was not written ({why})", remedy="make sure that it can be, and run this again"
+        ) from None
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Hold the folder against a second build, which would take this one's unfinished files for left over ones."""
+def _locked(out: Path) -> Iterator[None]:
+    """Lock the folder against a second build, which would remove this one's unfinished files."""
     out.mkdir(parents=True, exist_ok=True)
     lock = FileLock(out / LOCK)
     try:
@@ -169,7 +177,7 @@ def _samples(atoms: Mapping[str, AtomicSound]) -> str:
 
 
 def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> Recipe:
-    """Make ``out`` the place of this corpus, of this recipe, free of what a killed build left half-written."""
+    """Reserve ``out`` for this corpus and recipe, and remove the unfinished files of a killed build."""
     folder = out / layout.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in (out, folder):
@@ -179,11 +187,11 @@ def _claim(out: Path, recipe: Recipe, composites: list[Composite]) -> Recipe:
     if known:
         _check_same(out, layout.read_recipe(out), recipe)
     layout.check_foreign(folder, composites)
-    # Where neither corpus.json nor a clip is, these are somebody else's.
+    # Without corpus.json and clips, these files belong to another dataset.
     known = known or any(folder.iterdir())
     for name in (*QUERIES[known:], *QRELS[known:], *(() if known else (CHOICES, SETTINGS, layout.CLIPS))):
         if (out / name).exists():
-            raise DataError(f"{out / name} is no file of this corpus: move it elsewhere")
+            raise DataError(f"{out / name} is no file of this corpus", remedy="move it elsewhere")
     write_atomically(out / layout.RECIPE, msgspec.json.format(msgspec.json.encode(recipe)) + b"\n")
     return recipe
 
@@ -196,11 +204,11 @@ def _check_same(out: Path, found: Recipe, asked: Recipe) -> None:
         if field == "sounds":
             label = min(label for label in was.keys() | now.keys() if was.get(label) != now.get(label))
             was, now = (f"{label!r}: {sounds.get(label, 'none')}" for sounds in (was, now))
-        raise DataError(f"{out} holds a corpus of {field} {was}, asked for is {now}: build into another folder")
+        raise DataError(f"{out} holds a corpus of {field} {was}", expected=str(now), remedy="build into another folder")
 
 
 class _Work(NamedTuple):
-    """What a process needs to know beside the clips it is to make; the sounds themselves it reads."""
+    """The settings that a process needs besides its clips; it reads the sounds itself."""
 
     sounds: Path
     samples: str
@@ -209,7 +217,7 @@ class _Work(NamedTuple):
 
 
 def _make_all(composites: list[Composite], work: _Work, workers: int, track: Track) -> list[str]:
-    """The sha256 of each clip, made or found as it should be."""
+    """Return the sha256 of each clip, made now or found complete."""
     chunks = [composites[start : start + CHUNK] for start in range(0, len(composites), CHUNK)]
     pool = ProcessPoolExecutor(min(workers, len(chunks)), get_context("spawn"), _start)
     try:
@@ -219,7 +227,8 @@ def _make_all(composites: list[Composite], work: _Work, workers: int, track: Tra
     except BrokenProcessPool:
         raise DataError(
             f"{work.folder}: a process that makes clips was stopped (killed, out of memory, or started by a script "
-            'without if __name__ == "__main__"): run this again to go on'
+            'without if __name__ == "__main__")',
+            remedy="run this again to go on",
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
@@ -231,7 +240,7 @@ def _start() -> None:
 
 
 def _end_with_parent() -> None:
-    """A pool's processes would wait for work for ever after their parent was killed."""
+    """End this process when its parent is killed; a pool's process would wait for work for ever."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
@@ -245,15 +254,18 @@ def _make_chunk(work: _Work, composites: list[Composite]) -> list[str]:
 
 @cache
 def _read_once(folder: Path, samples: str) -> dict[str, AtomicSound]:
-    """The sounds, in each process: a spawned one that dies early would leave us sending them for ever."""
+    """Return the sounds, read once in each process.
+
+    Sending them would never end where a spawned process dies early.
+    """
     atoms = read_sounds(folder)
     if _samples(atoms) != samples:
-        raise DataError(f"{folder}: sounds changed while clips were made of them: run this again")
+        raise DataError(f"{folder}: sounds changed while clips were made of them", remedy="run this again")
     return atoms
 
 
 def make_clip(composite: Composite, sounds: Mapping[str, AtomicSound], folder: Path, seconds: int) -> str:
-    """The sha256 of a clip's file; made and written with its metadata unless both are there and agree."""
+    """Return the sha256 of a clip's file; make and write it with its metadata unless both exist and agree."""
     audio, beside = folder / f"{composite.id}.flac", folder / f"{composite.id}.json"
     if audio.exists() and beside.exists():
         digest = hashlib.sha256(audio.read_bytes()).hexdigest()

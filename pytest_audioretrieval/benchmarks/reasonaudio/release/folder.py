@@ -1,13 +1,13 @@
-"""ReasonAudio on disk: queries, relevance and choices written beside a folder of clips, and read as a dataset.
+"""Writer and loader of a ReasonAudio folder: queries, relevance and choices beside a folder of clips.
 
     OUT/dataset.toml      name, licence, layout = "reasonaudio"
-    OUT/clips/            sounds; what sounds when stands in their names
-    OUT/clips.jsonl       the same and the sha256 of each, where the corpus was built by us
+    OUT/clips/            sounds; their names hold their events
+    OUT/clips.jsonl       events and sha256 of each clip, where the corpus was built by this package
     OUT/queries.jsonl     id, task, text, constraints
     OUT/qrels.tsv         query-id, clip-id, score (1)
     OUT/choices.jsonl     id, task, text, constraints, right, wrong
 
-A release without constraints and choices is read as well, be it with ``queries.csv`` and ``qrels.csv``.
+A release without constraints and choices is read as well, also with ``queries.csv`` and ``qrels.csv``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ Progress = Callable[[Sequence[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 def write_queries(
     out: Path, queries: Sequence[ReasonQuery], choices: Sequence[ReasonChoice], *, name: str, licence: str
 ) -> None:
-    """Write all but the clips, each file whole or not at all; ``dataset.toml``, without which nobody reads, last.
+    """Write all files but the clips, each atomically.
+
+    ``dataset.toml``, without which no reader starts, comes last.
 
     Raises:
         OSError: a file cannot be written.
@@ -67,19 +69,19 @@ def write_queries(
 
 
 def load_reasonaudio(folder: Path, *, progress: Progress = iter) -> Dataset:
-    """The dataset in ``folder``: its queries are asked of its clips, its choices between two of them.
+    """Load the dataset in ``folder``: queries over all clips, and choices between two of them.
 
-    Choices that share a text are one cluster, together with the query of that text. Every clip is hashed, none decoded.
+    Choices that share a text are one cluster, together with the query of that text. Clips are hashed, none is decoded.
 
     Args:
         progress: wraps the clips while they are hashed.
 
     Raises:
-        DataError: as ``read_release``; ``queries.jsonl`` does not have the sha256 that pins it.
+        DataError: as ``read_release``; ``queries.jsonl`` does not have its pinned sha256.
     """
     settings = read_settings(folder)
     if settings.identical_captions != "separate":
-        raise DataError(f"{folder / SETTINGS}: identical_captions is for layout 'captions': remove it")
+        raise DataError(f"{folder / SETTINGS}: identical_captions is for layout 'captions'", remedy="remove it")
     if settings.sha256 is not None:
         path = one_of(folder, QUERIES)
         verify(hashlib.sha256(read(path, remedy="restore it")).hexdigest(), settings.sha256, str(path))
@@ -108,21 +110,23 @@ def _clip(name: str, path: Path, release: Release) -> Clip:
     try:
         clip = clip_of(path, name)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+        raise DataError(f"{path} cannot be read ({error.strerror})", remedy="restore it") from None
     if clip.digest != release.digests.get(name, clip.digest):
         raise DataError(
-            f"{path}: sha256 is {clip.digest}, {layout.CLIPS} says {release.digests[name]}: build the corpus again"
+            f"{path}: sha256 is {clip.digest}",
+            expected=f"{release.digests[name]} as {layout.CLIPS} states",
+            remedy="build the corpus again",
         )
     return clip
 
 
 def queries_of(asked: Iterable[ReasonQuery]) -> Iterable[Query]:
-    """Queries as a dataset holds them; their task is their slice."""
+    """Return queries as a dataset holds them; their task is their slice."""
     return (Query(query.id, query.text, query.clips, query.task) for query in asked)
 
 
 def choices_of(chosen: Iterable[ReasonChoice], asked: Iterable[ReasonQuery]) -> Iterable[Choice]:
-    """Two-option items as a dataset holds them; those of one text are one cluster, with the query of that text."""
+    """Yield two-option items as a dataset holds them; those of one text and its query are one cluster."""
     labels = {query.text: query.id for query in asked}
     for choice in chosen:
         cluster = labels.setdefault(choice.text, choice.id)
@@ -131,13 +135,13 @@ def choices_of(chosen: Iterable[ReasonChoice], asked: Iterable[ReasonQuery]) -> 
 
 
 def explain_by(items: Iterable[ReasonQuery | ReasonChoice], composites: Mapping[str, Composite]) -> Explain:
-    """Tells of a query or a two-option item, by id, which of its constraints a clip breaks, and why."""
+    """Return a function that says which constraints of a query or two-option item a clip violates, and why."""
     asked = {item.id: item.constraints for item in items}
     return lambda item, clip: violations(asked[item], composites[clip])
 
 
 def _notes(release: Release) -> Mapping[str, int]:
-    """What a folder could state and does not."""
+    """Return notes about what a folder may state and this one does not."""
     lacks = {
         f"two-option items ({CHOICES})": not release.choices,
         "queries with constraints, which would tell why a clip is wrong": not release.composites,

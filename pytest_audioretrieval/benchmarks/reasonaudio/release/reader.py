@@ -1,4 +1,4 @@
-"""A ReasonAudio folder, read whole and held against itself: names, queries, relevance and choices agree."""
+"""Reader of a ReasonAudio folder that checks names, queries, relevance and choices against each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pytest_audioretrieval.benchmarks.reasonaudio.release.tables import (
 from pytest_audioretrieval.errors import DataError, did_you_mean
 
 ENDINGS = (".flac", ".mp3", ".ogg", ".wav")
-#: Id -> number of the line it stands on, and the line.
+#: Query id -> number of its line, and the line.
 _Queries = Mapping[str, tuple[int, QueryLine]]
 #: Query id -> id of each relevant clip -> the line that names it.
 _Relevance = Mapping[str, Mapping[str, str]]
@@ -37,13 +37,13 @@ _Relevance = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Release:
-    """What a folder holds.
+    """Content of a folder without its sounds.
 
     Attributes:
         clips: id -> file, in the order of the names; an id is a file's name without its ending.
         digests: id -> sha256 of the file as ``clips.jsonl`` states it; empty where there is no such file.
-        composites: id -> what sounds when, in the order of ``clips``; empty where the queries state no constraints, so
-            that names need not tell.
+        composites: id -> events, in the order of ``clips``; empty where the queries state no constraints, so that names
+            need not hold events.
         queries, choices: in document order; without constraints where the folder states none.
     """
 
@@ -55,12 +55,12 @@ class Release:
 
 
 def read_release(folder: Path) -> Release:
-    """Read all but the sounds.
+    """Read a folder, without decoding its sounds.
 
     Raises:
-        DataError: a file that is missing or not as ``tables`` describes it; a clip or query that is named and not
-            there; names and ``clips.jsonl`` that disagree; a query to which no clip is relevant, or every clip;
-            relevance or a choice that does not follow from the constraints. Names file and line.
+        DataError: a file is missing or not as ``tables`` describes it; a named clip or query is not there; names and
+            ``clips.jsonl`` disagree; no clip is relevant to a query, or every clip is; relevance or a choice does not
+            follow from the constraints. Names file and line.
     """
     path = one_of(folder, QUERIES)
     lines, choices = query_lines(path), choice_lines(folder / CHOICES)
@@ -93,38 +93,50 @@ def _choice(line: ChoiceLine) -> ReasonChoice:
 
 
 def _clips(folder: Path) -> dict[str, Path]:
-    """Hidden files are passed over (an interrupted write leaves one), and metadata beside a clip."""
+    """Return the sound files by clip id; hidden files (an interrupted write leaves one) and metadata are skipped."""
     try:
         files = sorted(path for path in folder.iterdir() if path.name[0] != "." and path.suffix != ".json")
     except OSError as error:
-        raise DataError(f"{folder} cannot be read ({error.strerror}): expected a folder of sound files") from None
+        raise DataError(
+            f"{folder} cannot be read ({error.strerror})", expected="a folder of sound files", remedy="add it"
+        ) from None
     found: dict[str, Path] = {}
     for path in files:
         if path.suffix.lower() not in ENDINGS or not path.is_file():
-            raise DataError(f"{path}: no sound file ({', '.join(ENDINGS)}): move it out of the folder of clips")
+            raise DataError(
+                f"{path} is no sound file ({', '.join(ENDINGS)})", remedy="move it out of the folder of clips"
+            )
         if path.stem in found:
-            raise DataError(f"{path}: a clip {path.stem!r} is there as {found[path.stem].name} already: keep one")
+            raise DataError(
+                f"{path}: clip {path.stem!r} is there as {found[path.stem].name} already", remedy="keep one"
+            )
         found[path.stem] = path
     if not found:
-        raise DataError(f"{folder}: no clips: expected sound files ({', '.join(ENDINGS)})")
+        raise DataError(f"{folder} holds no clips", expected=f"sound files ({', '.join(ENDINGS)})", remedy="add them")
     return found
 
 
 def _digests(path: Path, clips: Mapping[str, Path]) -> dict[str, str]:
-    """The sha256 of each clip, once names, lines and the metadata beside clips agree."""
+    """Return the sha256 of each clip, once names, lines and the metadata beside clips agree."""
     found: dict[str, str] = {}
-    for where, told in layout.read_records(path):
-        if told.id not in clips:
-            raise DataError(f"{where}: clip {told.id!r}: no such file in {layout.FOLDER}/: build the corpus again")
-        if told != layout.record(parse(told.id, where), told.sha256):
-            raise DataError(f"{where}: tells of other events than the clip's name {told.id!r}: build the corpus again")
-        beside = clips[told.id].with_suffix(".json")
-        if beside.exists() and [entry for _, entry in layout.read_records(beside)] != [told]:
-            raise DataError(f"{beside}: tells something else than {where}: build the corpus again")
-        found[told.id] = told.sha256
+    for where, stated in layout.read_records(path):
+        if stated.id not in clips:
+            raise DataError(
+                f"{where}: clip {stated.id!r} has no file in {layout.FOLDER}/", remedy="build the corpus again"
+            )
+        if stated != layout.record(parse(stated.id, where), stated.sha256):
+            raise DataError(
+                f"{where}: events differ from those of the clip's name {stated.id!r}", remedy="build the corpus again"
+            )
+        beside = clips[stated.id].with_suffix(".json")
+        if beside.exists() and [entry for _, entry in layout.read_records(beside)] != [stated]:
+            raise DataError(f"{beside} differs from {where}", remedy="build the corpus again")
+        found[stated.id] = stated.sha256
     missing = [clip for clip in clips if clip not in found]
     if missing and path.exists():
-        raise DataError(f"{path}: clip {missing[0]!r} is missing ({len(missing)} such): build the corpus again")
+        raise DataError(
+            f"{path}: clip {missing[0]!r} is missing ({len(missing)} such)", remedy="build the corpus again"
+        )
     return found
 
 
@@ -133,14 +145,18 @@ def _relevance(path: Path, queries: _Queries, clips: Mapping[str, Path]) -> _Rel
     found = defaultdict[str, dict[str, str]](dict)
     for line in relevant_lines(path):
         if line.query not in queries:
-            raise DataError(f"{line.where}: query {line.query!r}: {did_you_mean(line.query, queries)}no such query")
+            raise DataError(
+                f"{line.where}: query {line.query!r} is unknown",
+                remedy=f"{did_you_mean(line.query, queries)}correct the id",
+            )
         clip = names.get(line.clip, line.clip)
         if clip not in clips:
             raise DataError(
-                f"{line.where}: clip {line.clip!r}: no such file in {layout.FOLDER}/: restore it or correct the id"
+                f"{line.where}: clip {line.clip!r} has no file in {layout.FOLDER}/",
+                remedy="restore it or correct the id",
             )
         if clip in found[line.query]:
-            raise DataError(f"{line.where}: clip {clip!r} is named for {line.query!r} before: remove one line")
+            raise DataError(f"{line.where}: clip {clip!r} is named for {line.query!r} twice", remedy="remove one line")
         found[line.query][clip] = line.where
     return found
 
@@ -149,18 +165,25 @@ def _check_counts(path: Path, queries: _Queries, relevant: _Relevance, clips: in
     for query, (number, _) in queries.items():
         count = len(relevant.get(query, ()))
         if count == 0:
-            raise DataError(f"{path}:{number}: query {query!r} has no relevant clip: name one or remove the query")
+            raise DataError(
+                f"{path}:{number}: query {query!r} has no relevant clip", remedy="name one or remove the query"
+            )
         if count == clips:
-            raise DataError(f"{path}:{number}: all {clips} clips are relevant to {query!r}: expected some that are not")
+            raise DataError(
+                f"{path}:{number}: all {clips} clips are relevant to {query!r}",
+                expected="some that are not",
+                remedy="remove the query",
+            )
 
 
 def _states_constraints(path: Path, queries: _Queries) -> bool:
-    """Whether the queries have constraints: all of them, or none."""
+    """Return whether the queries have constraints: all of them, or none."""
     without = [number for number, line in queries.values() if not line.constraints]
     if without and len(without) < len(queries):
         raise DataError(
-            f"{path}:{without[0]}: no constraints (nor have {len(without) - 1} others of {len(queries)} queries): "
-            "state those of all or of none"
+            f"{path}:{without[0]}: the query has no constraints "
+            f"(nor have {len(without) - 1} others of {len(queries)} queries)",
+            remedy="state those of all or of none",
         )
     return not without
 
@@ -172,30 +195,35 @@ def _check_relevance(path: Path, queries: _Queries, relevant: _Relevance, compos
         right = {ids[at] for at in positions(index.satisfying(line.constraints))}
         for clip, where in relevant[query].items():
             if clip not in right:
-                why = violations(line.constraints, composites[clip])[0].reason
-                raise DataError(f"{where}: clip {clip!r} is not relevant to {query!r}: {why}: build the queries again")
+                reason = violations(line.constraints, composites[clip])[0].reason
+                raise DataError(
+                    f"{where}: clip {clip!r} is not relevant to {query!r}: {reason}", remedy="build the queries again"
+                )
         missing = sorted(right - set(relevant[query]))
         if missing:
             raise DataError(
                 f"{path}:{number}: clip {missing[0]!r} meets every constraint of {query!r} and is not stated to be "
-                "relevant: build the queries again"
+                "relevant",
+                remedy="build the queries again",
             )
 
 
 def _check_choice(choice: ChoiceLine, release: Release, queries: _Queries, where: str) -> None:
     if choice.id in queries:
-        raise DataError(f"{where}: id {choice.id!r} is that of a query: give the choice another")
+        raise DataError(f"{where}: id {choice.id!r} is that of a query", remedy="give the choice another")
     for side in (choice.right, choice.wrong):
         if side not in release.clips:
-            raise DataError(f"{where}: clip {side!r}: no such file in {layout.FOLDER}/: restore it or correct the id")
+            raise DataError(
+                f"{where}: clip {side!r} has no file in {layout.FOLDER}/", remedy="restore it or correct the id"
+            )
     if bool(choice.constraints) != bool(release.composites):
-        found = "constraints" if choice.constraints else "no constraints"
-        raise DataError(f"{where}: {found}, unlike the queries: state those of all or of none")
+        found = "has constraints" if choice.constraints else "has no constraints"
+        raise DataError(f"{where}: the choice {found}, unlike the queries", remedy="state those of all or of none")
     if not choice.constraints:
         return
     check_task(choice, where)
     fault = violations(choice.constraints, release.composites[choice.right])
     if fault:
-        raise DataError(f"{where}: the right clip is wrong: {fault[0].reason}: build the choices again")
+        raise DataError(f"{where}: the right clip is wrong: {fault[0].reason}", remedy="build the choices again")
     if not violations(choice.constraints, release.composites[choice.wrong]):
-        raise DataError(f"{where}: the wrong clip meets every constraint: build the choices again")
+        raise DataError(f"{where}: the wrong clip meets every constraint", remedy="build the choices again")

@@ -1,4 +1,4 @@
-"""The files of a ReasonAudio folder, line by line: what each holds, before they are held against one another."""
+"""Line formats of the files of a ReasonAudio folder, each read and checked by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RELEVANCE = ("query-id", "clip-id", "score")
 
 
 class QueryLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """One line of ``queries.jsonl``; a release that keeps its constraints to itself leaves them out."""
+    """One line of ``queries.jsonl``; a release may leave its constraints out."""
 
     id: str
     task: str
@@ -41,7 +41,7 @@ class ChoiceLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_d
 
 
 class Relevant(NamedTuple):
-    """One line of the relevance file, and where it stands."""
+    """One line of the relevance file, and its place."""
 
     query: str
     clip: str
@@ -52,23 +52,25 @@ Line = TypeVar("Line", QueryLine, ChoiceLine)
 
 
 def one_of(folder: Path, names: Sequence[str]) -> Path:
-    """The one of several files that is there.
+    """Return the one of several files that exists.
 
     Raises:
-        DataError: none is, or several are.
+        DataError: none exists, or several do.
     """
     there = [folder / name for name in names if (folder / name).is_file()]
     if len(there) != 1:
-        found = f"both {' and '.join(path.name for path in there)}" if there else f"no {names[0]}"
-        raise DataError(f"{folder}: {found}: a reasonaudio folder holds one of {', '.join(names)}")
+        found = f"holds both {' and '.join(path.name for path in there)}" if there else f"holds no {names[0]}"
+        raise DataError(
+            f"{folder} {found}", expected=f"one of {', '.join(names)}", remedy="keep one" if there else "write one"
+        )
     return there[0]
 
 
 def query_lines(path: Path) -> dict[str, tuple[int, QueryLine]]:
-    """Id -> line number and line, in document order, from JSON lines or CSV with the columns id, task and text.
+    """Read queries by id, with line numbers, from JSON lines or CSV with the columns id, task and text.
 
     Raises:
-        DataError: a line that is not as described, an unknown task, an empty text, an id that comes twice.
+        DataError: a line is not as described, a task is unknown, a text is empty, or an id occurs twice.
     """
     if path.suffix == ".csv":
         rows = _rows(path, ("id", "task", "text"))
@@ -76,12 +78,12 @@ def query_lines(path: Path) -> dict[str, tuple[int, QueryLine]]:
     else:
         found = _by_id(json_lines(read(path, remedy="write one query a line"), path, QueryLine), path)
     if not found:
-        raise DataError(f"{path}: no queries: write one a line with id, task and text")
+        raise DataError(f"{path} holds no queries", remedy="write one a line with id, task and text")
     return found
 
 
 def choice_lines(path: Path) -> dict[str, tuple[int, ChoiceLine]]:
-    """Id -> line number and line, in document order; none where there is no such file.
+    """Read choices by id, with line numbers, in document order; none where there is no such file.
 
     Raises:
         DataError: as for ``query_lines``.
@@ -92,35 +94,41 @@ def choice_lines(path: Path) -> dict[str, tuple[int, ChoiceLine]]:
 
 
 def relevant_lines(path: Path) -> Iterator[Relevant]:
-    """The lines of a relevance file with the columns query-id, clip-id and score, of which each is 1.
+    """Yield the lines of a relevance file with the columns query-id, clip-id and score, which is always 1.
 
     Raises:
-        DataError: a line that is not as described; no line.
+        DataError: a line is not as described, or there is none.
     """
     empty = True
     for number, row in _rows(path, RELEVANCE):
         empty, where = False, f"{path}:{number}"
         if row["score"] != "1":
-            raise DataError(f"{where}: score {row['score']!r}: expected 1, leave out pairs that are not relevant")
+            raise DataError(
+                f"{where}: score is {row['score']!r}", expected="1", remedy="leave out pairs that are not relevant"
+            )
         yield Relevant(row["query-id"], row["clip-id"], where)
     if empty:
-        raise DataError(f"{path}: names no relevant clip: expected a line a pair with {', '.join(RELEVANCE)}")
+        raise DataError(
+            f"{path} names no relevant clip", expected=f"a line a pair with {', '.join(RELEVANCE)}", remedy="write them"
+        )
 
 
 def check_task(line: QueryLine | ChoiceLine, where: str) -> None:
-    """Refuse a task that is not the one its constraints make; those of presence alone make none.
+    """Refuse a task that does not match its constraints; those of presence alone match any.
 
     Raises:
-        DataError: names ``where``.
+        DataError: the task does not match; names ``where``.
     """
     kinds = {constraint.kind for constraint in line.constraints} - {"presence"}
     made = "mix" if len(kinds) > 1 else next(iter(kinds), line.task)
     if made != line.task:
-        raise DataError(f"{where}: task {line.task!r}, its constraints are of {made!r}: state the right one")
+        raise DataError(
+            f"{where}: task is {line.task!r}", expected=f"{made!r} as its constraints make it", remedy="correct it"
+        )
 
 
 def task_of(line: QueryLine | ChoiceLine) -> Task:
-    """The task of a line that was read without an error."""
+    """Return the task of a line that was read without an error."""
     return next(task for task in TASKS if task == line.task)
 
 
@@ -139,9 +147,15 @@ def _by_id(rows: Iterable[tuple[int, Line]], path: Path) -> dict[str, tuple[int,
 
 def _check(line: QueryLine | ChoiceLine, where: str, before: Mapping[str, tuple[int, object]]) -> None:
     if not is_id(line.id):
-        raise DataError(f"{where}: id {line.id!r}: expected a name of printable characters")
+        raise DataError(f"{where}: id is {line.id!r}", expected="printable characters", remedy="correct it")
     if line.id in before:
-        raise DataError(f"{where}: id {line.id!r} stands on line {before[line.id][0]} already: give each its own")
+        raise DataError(
+            f"{where}: id {line.id!r} stands on line {before[line.id][0]} already", remedy="give each its own"
+        )
     if line.task not in TASKS:
-        raise DataError(f"{where}: task {line.task!r}: {did_you_mean(line.task, TASKS)}known: {', '.join(TASKS)}")
+        raise DataError(
+            f"{where}: task is {line.task!r}",
+            expected=f"one of {', '.join(TASKS)}",
+            remedy=f"{did_you_mean(line.task, TASKS)}correct it",
+        )
     caption_text(line.text, f"{where}: the text of {line.id!r}")

@@ -1,4 +1,4 @@
-"""Datasets without sounds, models that are tables of vectors, and pairs whose columns are given."""
+"""Datasets without sounds, models that are tables of vectors, and pairs with given columns."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def unit(rows: npt.ArrayLike) -> Vectors:
 
 
 def hashed(text: str, dims: int = 6) -> npt.NDArray[np.float64]:
-    """Some direction of its own for each text."""
+    """Return a direction of its own for each text."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=dims)
 
 
-class Known:
+class VectorModel:
     """A model whose vectors are a function of the text, and of the clip's digest."""
 
     def __init__(self, name: str, vector: Callable[[str], npt.ArrayLike] = hashed) -> None:
@@ -50,7 +50,7 @@ class Known:
 
 
 def dataset(name: str, captions: Mapping[str, Sequence[str]], *, merge: bool = False) -> Dataset:
-    """A dataset of ``clip id -> captions``; the forms of a caption read ``caption, form``."""
+    """Return a dataset of ``clip id -> captions``; the forms of a caption read ``caption, form``."""
     return Dataset(
         name=name,
         revision=None,
@@ -70,8 +70,11 @@ def ask(name: str, captions: Mapping[str, Sequence[str]], *, merge: bool = False
     return QueriedDataset(given, from_dataset(given))
 
 
-def made(**columns: Any) -> Pairs:
-    """Pairs with these columns, text or number throughout; the rest are ones, or one name; a rank follows its drop."""
+def make_pairs(**columns: Any) -> Pairs:
+    """Return pairs with these columns, text or number throughout; the others are ones, or one name.
+
+    A rank follows its drop.
+    """
     length = max(len(values) for values in columns.values() if not isinstance(values, str | int | float))
     found: dict[str, Any] = {}
     for column in (field.name for field in fields(Pairs)):
@@ -88,8 +91,8 @@ def made(**columns: Any) -> Pairs:
     return Pairs(**found)
 
 
-def drawn(pairs: int = 600, seed: int = 5) -> Pairs:
-    """Pairs of two datasets, two models and five forms, complete, with normal signals of which TAL drives the drop."""
+def random_pairs(pairs: int = 600, seed: int = 5) -> Pairs:
+    """Return complete pairs of two datasets, two models and five forms, with normal signals; TAL drives the drop."""
     rng = np.random.default_rng(seed)
     items = pairs // 20
     grid = [(d, m, i, f) for m in ("A", "B") for d in ("x", "y") for i in range(items) for f in FORMS]
@@ -98,7 +101,7 @@ def drawn(pairs: int = 600, seed: int = 5) -> Pairs:
     hnp = other + noise
     source = rng.integers(60, 90, len(grid) // 5).repeat(5)
     drop = np.rint(10 * tal + 4 * other).astype(np.int64)
-    return made(
+    return make_pairs(
         dataset=names["dataset"],
         model=names["model"],
         form=names["form"],
@@ -120,7 +123,7 @@ def drawn(pairs: int = 600, seed: int = 5) -> Pairs:
 
 
 def cells(table: Any, *labels: str) -> dict[Any, dict[str, Any]]:
-    """Rows of a table by its first columns: one label, or a tuple of several."""
+    """Return the rows of a table by their first columns: one label, or a tuple of several."""
     names = [column.name for column in table.columns]
     count = max(1, len(labels))
     rows = [dict(zip(names, row, strict=True)) for row in table.rows]

@@ -16,15 +16,15 @@ from pytest_audioretrieval.benchmarks.cora.analyses.pairs import measure
 from pytest_audioretrieval.benchmarks.cora.analyses.pools import Pool, pools
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics import reformulation
-from tests.benchmarks.cora.analyses.planted import Known, ask, cells, hashed, unit
+from tests.benchmarks.cora.analyses.planted import VectorModel, ask, cells, hashed, unit
 
 CAPTIONS = {f"r{i}": [f"rain {i}"] for i in range(8)} | {"twin": ["rain 0"]}
 (POOL,) = pools([ask("rain", CAPTIONS)])
-MODEL = Known("m")
+MODEL = VectorModel("m")
 
 
 def changed(pool: Pool, **forms: str | None) -> Pool:
-    """The first item with some forms replaced, or taken away."""
+    """Return the pool with some forms of the first item replaced or removed."""
     first, *rest = pool.queries.items
     kept = {form: text for form, text in {**first.forms, **forms}.items() if text is not None}
     return replace(pool, queries=replace(pool.queries, items=(replace(first, forms=kept), *rest)))

@@ -6,9 +6,9 @@ from scipy.stats import spearmanr
 
 from pytest_audioretrieval.benchmarks.cora.analyses.associations import association_tables, hard_negative_table
 from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs
-from tests.benchmarks.cora.analyses.planted import FORMS, cells, drawn, made
+from tests.benchmarks.cora.analyses.planted import FORMS, cells, make_pairs, random_pairs
 
-PAIRS = drawn()
+PAIRS = random_pairs()
 OVERALL, BY_DATASET, BY_MODEL, BY_FORM, WITHOUT = association_tables(PAIRS)
 SIGNALS = {"move": "move", "TAL": "tal", "TBMD": "tbmd"}
 
@@ -55,8 +55,8 @@ def test_without_one_form() -> None:
 
 
 def test_all_pairs_of_a_clip_are_resampled_together() -> None:
-    """Ten copies of each pair are no more evidence, so that the interval stays as it is."""
-    once = made(tal=np.arange(40.0), rank_drop=np.arange(40) ** 2 % 17, clip=[str(i) for i in range(40)])
+    """Ten copies of each pair are no more evidence, so the interval stays as it is."""
+    once = make_pairs(tal=np.arange(40.0), rank_drop=np.arange(40) ** 2 % 17, clip=[str(i) for i in range(40)])
     copied = once.where(np.repeat(np.arange(40), 10))
     narrow, wide = (cells(association_tables(pairs)[0])["TAL"] for pairs in (once, copied))
     for end in ("Pearson r", "Pearson r low", "Pearson r high"):
@@ -65,7 +65,9 @@ def test_all_pairs_of_a_clip_are_resampled_together() -> None:
 
 def test_a_constant_leaves_its_cells_empty_and_the_rest_stands() -> None:
     calm = np.where(PAIRS.form == "statement", 0, PAIRS.rank_drop)
-    pairs = made(rank_drop=calm, tal=PAIRS.tal, move=PAIRS.move, tbmd=PAIRS.tbmd, form=PAIRS.form, clip=PAIRS.clip)
+    pairs = make_pairs(
+        rank_drop=calm, tal=PAIRS.tal, move=PAIRS.move, tbmd=PAIRS.tbmd, form=PAIRS.form, clip=PAIRS.clip
+    )
     table = association_tables(pairs)[3]
     rows = cells(table)
     assert rows["statement"]["r(TAL,RD)"] is rows["statement"]["r(TAL,RD) low"] is None
@@ -81,9 +83,9 @@ def test_one_label_does_not_apply() -> None:
     assert [table.note for table in tables] == [
         "",
         "",
-        "does not apply: all pairs are of one model, A",
-        "does not apply: all pairs are of one form, command",
-        "does not apply: all pairs are of one form, command",
+        "does not apply: all pairs are of one model, A: add another model",
+        "does not apply: all pairs are of one form, command: add another form",
+        "does not apply: all pairs are of one form, command: add another form",
     ]
 
 

@@ -14,17 +14,17 @@ from pytest_audioretrieval.benchmarks.cora.analyses.comparison import (
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.bootstrap import plain_interval
 from pytest_audioretrieval.stats.clusters import group
-from tests.benchmarks.cora.analyses.planted import cells, drawn, made
+from tests.benchmarks.cora.analyses.planted import cells, make_pairs, random_pairs
 
 #: Three items of one clip each. Two forms, drops (4, 0), (1, 1), (-2, 0); and one form, drops 1, 1 and 2.
-TWO = made(
+TWO = make_pairs(
     item=["a", "a", "b", "b", "c", "c"],
     clip=["a", "a", "b", "b", "c", "c"],
     form=["f", "g"] * 3,
     source_rank=5,
     rank_drop=[4, 0, 1, 1, -2, 0],
 )
-ONE = made(item=["a", "b", "c"], clip=["a", "b", "c"], form=["h"] * 3, source_rank=5, rank_drop=[1, 1, 2])
+ONE = make_pairs(item=["a", "b", "c"], clip=["a", "b", "c"], form=["h"] * 3, source_rank=5, rank_drop=[1, 1, 2])
 
 
 def test_by_hand_with_other_forms() -> None:
@@ -47,7 +47,7 @@ def test_items_of_one_set_alone_are_left_out_and_counted() -> None:
 
 
 def test_with_the_same_pairs_the_interval_is_that_of_their_differences() -> None:
-    old = drawn(400)
+    old = random_pairs(400)
     shift = np.random.default_rng(2).integers(-5, 3, len(old))
     new = replace(old, rank_drop=old.rank_drop + shift)
     found = compare_query_sets(new, old)
@@ -60,11 +60,11 @@ def test_with_the_same_pairs_the_interval_is_that_of_their_differences() -> None
 def test_the_interval_by_resampling_clips_of_both_sets() -> None:
     rng = np.random.default_rng(4)
     effect = rng.integers(-20, 30, 60)
-    many = made(
+    many = make_pairs(
         item=np.repeat(np.arange(60), 5).astype(str), clip=np.repeat(np.arange(60) // 2, 5).astype(str),
         form=list("fghij") * 60, source_rank=100, rank_drop=np.repeat(effect, 5) + rng.integers(0, 5, 300),
     )  # fmt: skip
-    few = made(
+    few = make_pairs(
         item=np.repeat(np.arange(60), 4).astype(str), clip=np.repeat(np.arange(60) // 2, 4).astype(str),
         form=list("pqrs") * 60, source_rank=100, rank_drop=np.repeat(effect, 4) - rng.integers(0, 9, 240),
     )  # fmt: skip
@@ -80,18 +80,18 @@ def test_the_interval_by_resampling_clips_of_both_sets() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(DataError, match="models are other and model: expected the same"):
-        compare_query_sets(made(item=["a"], model="other", rank_drop=[1]), ONE)
+    with pytest.raises(DataError, match="models are other and model, expected the same"):
+        compare_query_sets(make_pairs(item=["a"], model="other", rank_drop=[1]), ONE)
     with pytest.raises(DataError, match="share no item: one has 'z', the other 'a'"):
-        compare_query_sets(made(item=["z"], rank_drop=[1]), ONE)
+        compare_query_sets(make_pairs(item=["z"], rank_drop=[1]), ONE)
     with pytest.raises(DataError, match="'a' is one of 7 candidates and of 1"):
-        compare_query_sets(made(item=["a"], pool=[7], rank_drop=[1]), ONE)
+        compare_query_sets(make_pairs(item=["a"], pool=[7], rank_drop=[1]), ONE)
     with pytest.raises(DataError, match="all pairs are of one clip"):
         compare_query_sets(ONE.where(np.array([0])), ONE)
 
 
 def test_tables_of_query_sets() -> None:
-    new = drawn(400)
+    new = random_pairs(400)
     sets = {"first": new, "second": new.where(new.form != "statement")}
     rows = cells(query_set_table(sets))
     part = sets["second"]

@@ -54,7 +54,7 @@ def test_types_are_the_callers() -> None:
 
 @pytest.mark.parametrize("types", [("imperative",), ()])
 def test_a_type_that_is_no_form_is_refused(types: tuple[str, ...]) -> None:
-    with pytest.raises(SpecError, match="expected some of its forms: command, question, indirect, statement"):
+    with pytest.raises(SpecError, match="is no form, expected some of command, question, indirect, statement"):
         diversity(asked(), encode, types)
 
 

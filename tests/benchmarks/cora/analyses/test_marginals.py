@@ -9,10 +9,10 @@ from pytest_audioretrieval.benchmarks.cora.analyses.marginals import (
     marginal_tables,
     mean_interval,
 )
-from tests.benchmarks.cora.analyses.planted import cells, drawn, made
+from tests.benchmarks.cora.analyses.planted import cells, make_pairs, random_pairs
 
 #: By hand: two forms of two items; the drops are 3, 4, -6 and 7.
-SMALL = made(
+SMALL = make_pairs(
     form=["command", "statement", "command", "statement"],
     item=["d::1", "d::1", "d::2", "d::2"],
     clip=["d::1", "d::1", "d::2", "d::2"],
@@ -49,7 +49,7 @@ def test_two_clips_have_the_interval_of_their_means() -> None:
 
 
 def test_cells_of_every_table_by_masks() -> None:
-    pairs = drawn()
+    pairs = random_pairs()
     for by in TITLES:
         table = marginal_table(pairs, *by)
         assert table.title == TITLES[by]
@@ -98,12 +98,12 @@ def test_what_does_not_vary_is_said_in_one_line() -> None:
 def test_a_heavy_tail_is_told() -> None:
     rng = np.random.default_rng(0)
     heavy = np.rint(rng.pareto(1.0, 1000) * 10).astype(int) + 1
-    pairs = made(
+    pairs = make_pairs(
         form=["command"] * 1000 + ["statement"] * 1000,
         clip=[str(i) for i in range(1000)] * 2,
         rank_drop=[*heavy, *([1, 2] * 500)],
     )
     table = marginal_table(pairs, "form")
     assert {name: row["tail"] for name, row in cells(table).items()} == {"command": "heavy", "statement": ""}
-    assert table.note.startswith("heavy tail: no interval of that MeanRD is to be trusted")
+    assert table.note.startswith("heavy tail: no interval of that MeanRD can be trusted")
     assert marginal_table(pairs.where(pairs.form == "statement")).note == ""

@@ -8,7 +8,7 @@ import pytest
 from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs, check_varies, measure, single
 from pytest_audioretrieval.benchmarks.cora.analyses.pools import pools
 from pytest_audioretrieval.errors import DataError, SpecError
-from tests.benchmarks.cora.analyses.planted import FORMS, Known, ask, drawn, hashed, made
+from tests.benchmarks.cora.analyses.planted import FORMS, VectorModel, ask, hashed, make_pairs, random_pairs
 
 RAIN = {f"r{i}": [f"rain {i}", f"shower {i}"] for i in range(5)} | {"twin": ["rain 0"]}
 CARS = {f"c{i}": [f"car {i}"] for i in range(4)} | {"wet": ["rain 0"]}
@@ -18,7 +18,7 @@ GIVEN = [ask("rain", RAIN), ask("cars", CARS)]
 def brute(
     model: str, candidates: list[tuple[str, str]], dataset: str, item: tuple[str, str], form: str
 ) -> dict[str, Any]:
-    """One pair, from the definitions: ``candidates`` are (dataset, clip), ``item`` is (clip, caption)."""
+    """Compute one pair from the definitions: ``candidates`` are (dataset, clip), ``item`` is (clip, caption)."""
     clip, text = item
     captions = {"rain": RAIN, "cars": CARS}
     others = [c for c in candidates if text in captions[c[0]][c[1]] and c != (dataset, clip)]
@@ -50,7 +50,7 @@ def brute(
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["per-dataset", "pooled"])
 def test_pairs_are_what_their_definitions_say(pooled: bool) -> None:
-    models = [Known(name, lambda text, name=name: hashed(f"{name} {text}")) for name in ("m1", "m2")]
+    models = [VectorModel(name, lambda text, name=name: hashed(f"{name} {text}")) for name in ("m1", "m2")]
     found = measure(models, pools(GIVEN, pooled=pooled))
     everything = [("rain", clip) for clip in RAIN] + [("cars", clip) for clip in CARS]
     expected = [
@@ -71,7 +71,7 @@ def test_pairs_are_what_their_definitions_say(pooled: bool) -> None:
 
 
 def test_the_two_candidate_sets_differ_in_ranks_and_not_in_move_or_tal() -> None:
-    alone, together = (measure([Known("m")], pools(GIVEN, pooled=pooled)) for pooled in (False, True))
+    alone, together = (measure([VectorModel("m")], pools(GIVEN, pooled=pooled)) for pooled in (False, True))
     np.testing.assert_array_equal(alone.item, together.item)
     np.testing.assert_allclose(alone.tal, together.tal)
     np.testing.assert_allclose(alone.move, together.move)
@@ -81,7 +81,7 @@ def test_the_two_candidate_sets_differ_in_ranks_and_not_in_move_or_tal() -> None
 
 
 def test_clips_that_merged_captions_tie_are_one_cluster() -> None:
-    found = measure([Known("m")], pools([ask("rain", RAIN, merge=True)]))
+    found = measure([VectorModel("m")], pools([ask("rain", RAIN, merge=True)]))
     clusters = dict(zip(found.item.tolist(), found.clip.tolist(), strict=True))
     assert (clusters["rain::twin#0"], clusters["rain::r0#0"], clusters["rain::r1#0"]) == (
         "rain::r0", "rain::r0", "rain::r1",
@@ -89,7 +89,7 @@ def test_clips_that_merged_captions_tie_are_one_cluster() -> None:
 
 
 def test_groups_hold_every_pair_once_sorted() -> None:
-    pairs = drawn(200)
+    pairs = random_pairs(200)
     keys, parts = zip(*pairs.groups("dataset", "form"), strict=True)
     assert keys == tuple(sorted({(d, f) for d in ("x", "y") for f in FORMS}))
     assert sum(map(len, parts)) == len(pairs)
@@ -101,22 +101,22 @@ def test_groups_hold_every_pair_once_sorted() -> None:
 
 
 def test_where_takes_all_columns_along() -> None:
-    kept = made(rank_drop=[1, 2, 3], tal=[0.1, 0.2, 0.3]).where(np.array([True, False, True]))
+    kept = make_pairs(rank_drop=[1, 2, 3], tal=[0.1, 0.2, 0.3]).where(np.array([True, False, True]))
     assert isinstance(kept, Pairs)
     assert (kept.rank_drop.tolist(), kept.tal.tolist(), len(kept)) == ([1, 3], [0.1, 0.3], 2)
 
 
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(SpecError, match="two models are called 'm'"):
-        measure([Known("m"), Known("m")], pools(GIVEN))
+        measure([VectorModel("m"), VectorModel("m")], pools(GIVEN))
     with pytest.raises(SpecError, match="no model to ask"):
         measure([], pools(GIVEN))
     with pytest.raises(DataError, match="no dataset to ask about"):
-        measure([Known("m")], [])
+        measure([VectorModel("m")], [])
 
 
 def test_labels_that_do_not_vary() -> None:
-    pairs = made(model=["a", "b"], dataset="d", rank_drop=[0, 0])
+    pairs = make_pairs(model=["a", "b"], dataset="d", rank_drop=[0, 0])
     check_varies(pairs, "model")
     with pytest.raises(DataError, match="all pairs are of one dataset, d"):
         check_varies(pairs, "model", "dataset")

@@ -1,4 +1,4 @@
-"""A model whose rank drop is a function of TAL and of nothing else, through all analyses.
+"""All analyses of a model whose rank drop is a function of TAL alone.
 
 Clips lie on a circle. A caption's vector is its clip's, lifted out of the circle's plane; a form turns it by some steps
 and puts it on the other side of the plane for about half of them, which moves the text far and no score at all.
@@ -16,7 +16,7 @@ from pytest_audioretrieval.benchmarks.cora.analyses.analyse import analyse
 from pytest_audioretrieval.benchmarks.cora.analyses.pairs import measure
 from pytest_audioretrieval.benchmarks.cora.analyses.pools import pools
 from pytest_audioretrieval.report.tables.table import Table
-from tests.benchmarks.cora.analyses.planted import FORMS, Known, ask, cells
+from tests.benchmarks.cora.analyses.planted import FORMS, VectorModel, ask, cells
 
 CLIPS = 61
 STEP = 2 * np.pi / CLIPS
@@ -44,12 +44,12 @@ GIVEN = [ask("ring", {str(n): [f"clip {n}"] for n in range(CLIPS)})]
 
 @cache
 def tables() -> dict[str, Table]:
-    """By title, without the reference to the paper."""
-    return {table.title.split(" (")[0]: table for table in analyse([Known("circle", vector)], GIVEN)}
+    """Return the tables by title, without the reference to the paper."""
+    return {table.title.split(" (")[0]: table for table in analyse([VectorModel("circle", vector)], GIVEN)}
 
 
 def test_each_step_costs_two_ranks() -> None:
-    pairs = measure([Known("circle", vector)], pools(GIVEN))
+    pairs = measure([VectorModel("circle", vector)], pools(GIVEN))
     turns = [
         TURNS[int(item.split("::")[1].split("#")[0]), form] for item, form in zip(pairs.item, pairs.form, strict=True)
     ]
@@ -77,22 +77,24 @@ def test_the_oracle_of_tal_is_the_best_rank() -> None:
 
 
 def test_tbmd_is_tal_and_a_constant_so_that_nothing_is_left_of_it() -> None:
-    """Every form comes a quarter of a step short of a rival, so that HNP is the same for all."""
-    assert np.ptp(measure([Known("circle", vector)], pools(GIVEN)).hnp) < 1e-6
+    """Every form ends a quarter of a step short of a rival, so HNP is the same for all."""
+    assert np.ptp(measure([VectorModel("circle", vector)], pools(GIVEN)).hnp) < 1e-6
     assert tables()["What TBMD adds to TAL"].note.startswith("does not apply: the controls determine x")
 
 
 def test_one_model_and_one_dataset_are_told_and_the_rest_stands() -> None:
     notes = {title: table.note for title, table in tables().items() if table.note}
-    assert notes["By model"] == "does not apply: all pairs are of one model, circle"
-    assert notes["By dataset and form"] == "does not apply: all pairs are of one dataset, ring"
+    assert notes["By model"] == "does not apply: all pairs are of one model, circle: add another model"
+    assert notes["By dataset and form"] == "does not apply: all pairs are of one dataset, ring: add another dataset"
     assert notes["Predicting RankDrop from interactions"] == "no effect of: one dataset, ring; one model, circle"
     assert len(tables()) == 18
     assert all("\n" not in note for note in notes.values())
 
 
 def test_a_canonicalizer_adds_its_tables() -> None:
-    found = analyse([Known("circle", vector)], GIVEN, canonicalizers={"cut": lambda text, form: text.split(",")[0]})
+    found = analyse(
+        [VectorModel("circle", vector)], GIVEN, canonicalizers={"cut": lambda text, form: text.split(",")[0]}
+    )
     assert len(found) == 21
     (row,) = cells(found[-2]).values()
     assert (row["improved"], row["worsened"], row["unchanged"]) == (CLIPS, 0, 0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.benchmarks.cora.analyses.policies import policy_table
-from tests.benchmarks.cora.analyses.planted import cells, drawn, made
+from tests.benchmarks.cora.analyses.planted import cells, make_pairs, random_pairs
 
 #: Two items of two forms. Drops: 4, -2 and 6, 0. Smallest move, TAL and TBMD: forms f, g; g, f; g, g.
-SMALL = made(
+SMALL = make_pairs(
     item=["1", "1", "2", "2"],
     clip=["1", "1", "2", "2"],
     form=["f", "g", "f", "g"],
@@ -33,7 +33,7 @@ def test_the_interval_is_over_clips() -> None:
 
 
 def test_by_loops_in_whatever_order_the_pairs_come() -> None:
-    pairs = drawn(400)
+    pairs = random_pairs(400)
     shuffled = pairs.where(np.random.default_rng(1).permutation(len(pairs)))
     chosen: dict[str, list[float]] = {"average": [], "move": [], "tal": [], "tbmd": [], "rank_drop": []}
     for _, part in pairs.groups("model", "item"):
@@ -48,17 +48,19 @@ def test_by_loops_in_whatever_order_the_pairs_come() -> None:
 
 
 def test_the_same_item_under_two_models_is_chosen_for_twice() -> None:
-    assert policy_table(drawn(400)).rows[0][1] == 80
+    assert policy_table(random_pairs(400)).rows[0][1] == 80
 
 
 def test_equal_forms_fall_to_the_first() -> None:
-    tied = made(item=["1", "1"], form=["z", "a"], rank_drop=[5, 1], move=[0.1, 0.1], tal=[0, 0], tbmd=[0, 0])
+    tied = make_pairs(item=["1", "1"], form=["z", "a"], rank_drop=[5, 1], move=[0.1, 0.1], tal=[0, 0], tbmd=[0, 0])
     assert means(tied) == [3.0, 5.0, 5.0, 5.0, 1.0]
-    two = made(item=list("1122"), form=list("zaaz"), rank_drop=[5, 1, 2, 6], move=0.1, tal=0.0, tbmd=0.0)
+    two = make_pairs(item=list("1122"), form=list("zaaz"), rank_drop=[5, 1, 2, 6], move=0.1, tal=0.0, tbmd=0.0)
     assert means(two)[1:] == [5.5, 5.5, 5.5, 1.5]
 
 
 @pytest.mark.parametrize("kept", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3, 3]], ids=["missing", "replaced", "twice"])
 def test_incomplete_items_do_not_apply(kept: list[int]) -> None:
     table = policy_table(SMALL.where(np.array(kept)))
-    assert table.note == "does not apply: 1 of 2 items lack one of f, g or have it twice: expected complete items"
+    assert table.note == (
+        "does not apply: 1 of 2 items lack one of f, g or have it twice, expected complete items: leave the others out"
+    )

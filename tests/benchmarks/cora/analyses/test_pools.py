@@ -69,5 +69,5 @@ def test_different_forms_have_pools_of_their_own_but_none_together() -> None:
     cars = ask("cars", CARS)
     other = QueriedDataset(cars.dataset, replace(cars.queries, forms=("tagging",), items=()))
     assert len(pools([ask("rain", RAIN), other])) == 2
-    with pytest.raises(DataError, match="command, question, indirect, key_phrase, statement and of tagging"):
+    with pytest.raises(DataError, match="command, question, indirect, key_phrase, statement and tagging"):
         pools([ask("rain", RAIN), other], pooled=True)

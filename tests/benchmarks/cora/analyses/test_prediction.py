@@ -9,9 +9,9 @@ from scipy.stats import spearmanr
 from sklearn.model_selection import GroupKFold
 
 from pytest_audioretrieval.benchmarks.cora.analyses.prediction import prediction_tables
-from tests.benchmarks.cora.analyses.planted import cells, drawn
+from tests.benchmarks.cora.analyses.planted import cells, random_pairs
 
-PAIRS = drawn(400)
+PAIRS = random_pairs(400)
 PROJECTIONS, INTERACTIONS, INCREMENT = prediction_tables(PAIRS)
 
 
@@ -21,7 +21,7 @@ def one_hot(*labels: np.ndarray) -> np.ndarray:
 
 
 def out_of_fold(*columns: np.ndarray) -> np.ndarray:
-    """Ridge in closed form: columns divided by their deviation, penalty 1, a free intercept."""
+    """Predict by ridge in closed form: columns divided by their deviation, penalty 1, a free intercept."""
     features = np.column_stack(columns)
     y, predicted = PAIRS.rank_drop.astype(float), np.empty(len(PAIRS))
     for train, test in GroupKFold(5).split(features, y, PAIRS.clip):
@@ -108,14 +108,11 @@ def test_a_constant_is_told_in_each_table() -> None:
 
 def test_too_few_clips_do_not_apply() -> None:
     for table in prediction_tables(PAIRS.where(np.isin(PAIRS.clip, ["x::0", "x::1"]))):
-        assert (
-            table.note
-            == "does not apply: 2 groups for 5 folds, expected at least one group a fold: add clips or pass fewer folds"
-        )
+        assert table.note.startswith("does not apply: 2 groups for 5 folds")
 
 
 def test_without_scikit_learn_the_tables_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
     for table in prediction_tables(PAIRS):
-        assert table.note.startswith("does not apply: scikit-learn is not installed")
+        assert table.note.startswith("does not apply: no scikit-learn")
         assert "\n" not in table.note

@@ -32,7 +32,7 @@ CLIPS = 40
 
 
 class Tower:
-    """An ``SingleModel`` whose clips sound like their captions, more or less; the texts are the model's own."""
+    """An ``SingleModel`` whose clips resemble their captions; its texts are embedded by the model."""
 
     def __init__(self, model: Any, dataset: Dataset) -> None:
         self.retriever, self.spec = model, SimpleNamespace(id="toy")
@@ -86,7 +86,7 @@ def test_strata_are_forms_and_rank_groups(found: Audit) -> None:
 
 
 def test_margins_are_those_of_the_scores(tower: Tower, found: Audit) -> None:
-    """A margin above 0 is rank 1; and TBMD is what the margin lost."""
+    """A margin above 0 is rank 1, and TBMD is the loss of margin."""
     assert ((found.margin > 0) == (found.rank == 1)).all()
     given = with_forms(dataset())
     vectors, candidates = tower.texts([c.text for c in given.captions]), tower.clips(given.clips)

@@ -1,4 +1,4 @@
-"""CORA's query sets: the counts of Table 1 from files of that shape, and what is refused, by line."""
+"""CORA's query sets: the counts of Table 1 from files of that shape, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 def of_table_1(name: str) -> list[dict[str, str]]:
-    """Items of one dataset of Table 1; every second empty query is of spaces."""
+    """Return the items of one dataset of Table 1; every second empty query consists of spaces."""
     items, form, empty, _ = TABLE_1[name]
     rows = [
         {"audio_id": f"{name}-{n}", "caption": f"sound {n}", **{f: f"{f} sound {n}" for f in FORMS}}
@@ -104,23 +104,23 @@ def test_items_of_one_clip_have_ids_of_their_own(tmp_path: Path) -> None:
         ([{**ROW, "caption": 3}], "q.jsonl:1: Expected `str | null`, got `int`"),
         (
             [{("comand" if k == "command" else k): v for k, v in ROW.items()}],
-            "q.jsonl:1: columns missing 'command'; unknown 'comand': did you mean 'command'? "
-            f"expected {', '.join(COLUMNS)}, and optionally id",
+            "q.jsonl:1: columns missing 'command'; unknown 'comand', "
+            f"expected {', '.join(COLUMNS)}, and optionally id: did you mean 'command'? correct the header",
         ),
         ([{"audio_id": "a"}], "columns missing 'caption', 'command', 'question', 'indirect', 'key_phrase'"),
-        ([ROW, "", ROW], "q.jsonl:3: item '-a_1' stands on line 1 already: give each item of a clip an 'id'"),
+        ([ROW, "", ROW], "q.jsonl:3: item '-a_1' stands on line 1 already: give each item of a clip its own 'id'"),
         ([{**ROW, "caption": " "}], "q.jsonl:1: the caption of '-a_1' is empty"),
         ([{**ROW, "caption": None}], "q.jsonl:1: the caption of '-a_1' is empty"),
-        ([{**ROW, "audio_id": None}], "q.jsonl:1: audio_id '': expected a name of printable characters"),
-        ([{**ROW, "audio_id": "\x1b[31mred"}], r"q.jsonl:1: audio_id '\x1b[31mred': expected a name"),
-        ([{**ROW, "id": " "}], "q.jsonl:1: id ' ': expected a name"),
+        ([{**ROW, "audio_id": None}], "q.jsonl:1: audio_id is '', expected printable characters"),
+        ([{**ROW, "audio_id": "\x1b[31mred"}], r"q.jsonl:1: audio_id is '\x1b[31mred', expected printable"),
+        ([{**ROW, "id": " "}], "q.jsonl:1: id is ' ', expected printable"),
         (
             [{**ROW, "question": "is\x00it"}],
             "q.jsonl:1: the question query of '-a_1' holds the control character U+0000",
         ),
         ([{**ROW, "caption": "a\nb"}], "q.jsonl:1: the caption of '-a_1' holds the control character U+000A"),
         (['{"audio_id": "\\ud800"}'], "q.jsonl:1: "),
-        ([], "no items: expected one a line with audio_id, caption, command"),
+        ([], "no items, expected one a line with audio_id, caption, command"),
     ],
 )
 def test_a_bad_line_is_refused_by_number(tmp_path: Path, rows: list[object], expected: str) -> None:
@@ -141,13 +141,13 @@ HEAD = ",".join(COLUMNS)
         (f"{HEAD}\n", "no items"),
         (f"{HEAD}\na,b,c\n", f"q.csv:2: 3 cells, expected 7 ({', '.join(COLUMNS)}): quote a cell that holds a comma"),
         (f"{HEAD}\n\na,b,1,2,3,4,5,6\n", "q.csv:3: 8 cells, expected 7"),
-        (f'{HEAD}\n"a,b,1,2,3,4,5\n', "q.csv:2: no readable CSV: unexpected end of data"),
-        (f'{HEAD}\n"a"b,b,1,2,3,4,5\n', "q.csv:2: no readable CSV: "),
-        (f"{HEAD},extra\n", "q.csv:1: columns unknown 'extra': expected audio_id, caption"),
-        (f"{HEAD},caption\n", "q.csv:1: columns repeated 'caption': expected audio_id"),
+        (f'{HEAD}\n"a,b,1,2,3,4,5\n', "q.csv:2: no readable CSV (unexpected end of data"),
+        (f'{HEAD}\n"a"b,b,1,2,3,4,5\n', "q.csv:2: no readable CSV ("),
+        (f"{HEAD},extra\n", "q.csv:1: columns unknown 'extra', expected audio_id, caption"),
+        (f"{HEAD},caption\n", "q.csv:1: columns repeated 'caption', expected audio_id"),
         (
             HEAD.replace("key_phrase", "keyphrase"),
-            "missing 'key_phrase'; unknown 'keyphrase': did you mean 'key_phrase'?",
+            "missing 'key_phrase'; unknown 'keyphrase', expected",
         ),
         (HEAD.replace(",", ";"), "q.csv:1: columns missing 'audio_id', 'caption'"),
         (f'{HEAD}\na,b,"1\n1",2,3,4,5\n', "the command query of 'a' holds the control character U+000A"),
@@ -177,7 +177,7 @@ def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.jsonl is missing: name a \.jsonl or \.csv file"):
         load_cora(tmp_path / "gone.jsonl")
     (tmp_path / "q.tsv").write_text("x")
-    with pytest.raises(DataError, match=r"q\.tsv: ends in '\.tsv': expected a query set in \.jsonl or \.csv"):
+    with pytest.raises(DataError, match=r"q\.tsv ends in '\.tsv', expected a query set in \.jsonl or \.csv"):
         load_cora(tmp_path / "q.tsv")
     with pytest.raises(DataError, match="cannot be read"):
         load_cora(tmp_path)
@@ -188,7 +188,7 @@ words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
 
 @given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5, unique_by=lambda row: row[0]))
 def test_both_formats_read_alike(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]]) -> None:
-    """Quotes, commas and letters of any script come through both."""
+    """Quotes, commas and letters of any script survive in both formats."""
     folder = tmp_path_factory.mktemp("q")
     rows = [{"audio_id": a, "caption": b, **dict.fromkeys(FORMS, c)} for a, b, c in texts]
     made = load_cora(jsonl(folder / "q.jsonl", rows))

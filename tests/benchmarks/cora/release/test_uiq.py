@@ -1,4 +1,4 @@
-"""UIQ's queries: the real file, its types kept, and what is refused, by line."""
+"""UIQ's queries: the real file, its query types, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_real_file_has_23_complete_items_of_four_types() -> None:
 
 @needs_shared
 def test_the_real_ids_and_captions_are_those_of_audiocaps() -> None:
-    """Fault 53's kind: the join is by id, complete, and the captions of both sides agree."""
+    """Against fault 53, the join is by id and complete, and the captions of both sides agree."""
     made, clips = load_uiq(REAL), audiocaps()
     assert len(clips) == 975
     places = positions(made, list(clips))
@@ -134,7 +134,7 @@ def test_a_source_among_another_clip_s_captions_makes_that_clip_relevant(tmp_pat
         (["{"], "u.jsonl:1: Input data was truncated"),
         ([{**line("a", "question"), "caption": "x"}], "u.jsonl:1: unknown field 'caption': did you mean 'captions'?"),
         ([{"audio_id": "a"}], "u.jsonl:1: Object missing required field `query_type`"),
-        ([line("a", "questions")], "u.jsonl:1: query_type 'questions': did you mean 'question'? expected one of"),
+        ([line("a", "questions")], "u.jsonl:1: query_type is 'questions', expected one of"),
         ([line("a", "question"), line("a", "question")], "u.jsonl:2: a second question query of 'a'"),
         (
             [line("a", "question"), "", line("a", "tagging", captions=["rain"])],
@@ -143,13 +143,13 @@ def test_a_source_among_another_clip_s_captions_makes_that_clip_relevant(tmp_pat
         ([line("a", "question", captions=[])], "u.jsonl:1: 'a' has no captions"),
         ([line("a", "question", captions=["x", " "])], "u.jsonl:1: caption 1 of 'a' is empty"),
         ([{**line("a", "question"), "captions": "A. B."}], "u.jsonl:1: Expected `array`, got `str` - at `$.captions`"),
-        ([line(" ", "question")], "u.jsonl:1: audio_id ' ': expected a name of printable characters"),
+        ([line(" ", "question")], "u.jsonl:1: audio_id is ' ', expected printable characters"),
         (
             [line("a", "question", "\x1b[31m")],
             "u.jsonl:1: the question query of 'a' holds the control character U+001B",
         ),
         ([{"audio_id": "07 storm - orage", "negative_query": "x"}], "holds UIQ's negatives ('negative_query')"),
-        ([], "no queries: expected one a line with audio_id, query_type, generated_query, captions"),
+        ([], "no queries, expected one a line with audio_id, query_type, generated_query, captions"),
     ],
 )
 def test_a_bad_line_is_refused_by_number(tmp_path: Path, lines: list[object], expected: str) -> None:

@@ -21,7 +21,7 @@ CHOICES = [
 
 
 def hearing(text: str, clip: str) -> float:
-    """Of every track, hears which comes first."""
+    """Return the score of a model that hears which sound of a track comes first."""
     return float(text.startswith(clip[-2].upper()))
 
 
@@ -38,7 +38,7 @@ def inverted(text: str, clip: str) -> float:
 
 
 def tabulated(*models: tuple[str, Score], choices: list[Choice] = CHOICES) -> dict[tuple[str, ...], dict[str, object]]:
-    """The rows of both tables as one."""
+    """Return the rows of both tables as one."""
     given = dataset(choices)
     answers = [answer_choices(Fake(name, score), given) for name, score in models]  # type: ignore[arg-type]
     chance, pairs = map(rows, mirror_tables(answers, choices, Family(answers)))

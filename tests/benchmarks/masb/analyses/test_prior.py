@@ -99,7 +99,7 @@ def test_no_prior_at_all() -> None:
 
 
 def test_choices_that_have_no_prior() -> None:
-    """Mirror pairs, and two clips for one text."""
+    """They are mirror pairs, and two clips for one text."""
     clips = Choice("two clips", Option("text", "a"), Option("text", "b"), "c", "order")
     for table in analysed(READER, choices=[*mirror(1), clips]):
         assert table.note == "does not apply: the dataset has no choices between two texts outside of mirror pairs"

@@ -80,7 +80,7 @@ def test_where_there_is_nothing_to_compare() -> None:
 
 
 def test_recordings_of_one_cluster_are_others_to_each_other() -> None:
-    """Clusters are resampled; what a caption is compared with goes by recording."""
+    """Clusters are resampled, but a caption is compared with those of other recordings."""
     found = rows(text_table(Fake("m", vectors=VECTORS), rewordings=GIVEN[:2]))["m", "all"]
     assert found["to others"] == pytest.approx(distance(60), abs=1e-6)
     assert found["clusters"] == 1

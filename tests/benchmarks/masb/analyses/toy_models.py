@@ -1,4 +1,4 @@
-"""Models whose scores, vectors and preferences are given, and choices between them."""
+"""Models with given scores, vectors and preferences, and choices between options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Score = Callable[[str, str], float]
 
 
 class Fake:
-    """What an ``SingleModel`` is to the tables; a pair scorer where it is told what it prefers unheard."""
+    """A stand-in for an ``SingleModel``; with ``prefers`` it is a pair scorer."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Fake:
         return np.array([self.vectors[text] for text in texts], dtype=np.float32)
 
     def text_preference(self, pairs: Sequence[tuple[str, str]]) -> tuple[Any, Any]:
-        """P(the first text is chosen), shown first and shown second; given by that text."""
+        """Return P(the first text is chosen) for each pair, shown first and shown second, as given by that text."""
         assert self.prefers is not None
         self.calls.append("text_preference")
         first, second = zip(*(self.prefers[right] for right, _ in pairs), strict=True)
@@ -51,7 +51,7 @@ class Fake:
 
 
 def answers(model: str, **slices: tuple[Sequence[float], Sequence[str]]) -> Answers:
-    """Answers by slice, ``_`` for ``-``: which are correct, and their clusters."""
+    """Return answers by slice (``_`` for ``-``): the correct ones, and their clusters."""
     names = [name.replace("_", "-") for name, (correct, _) in slices.items() for _ in correct]
     cluster = [label for _, labels in slices.values() for label in labels]
     return Answers(
@@ -60,20 +60,20 @@ def answers(model: str, **slices: tuple[Sequence[float], Sequence[str]]) -> Answ
 
 
 def swap(number: int, part: str, cluster: str | None = None) -> Choice:
-    """Between "right N" and "wrong N" for one clip."""
+    """Return the choice between "right N" and "wrong N" for one clip."""
     clip = f"clip {number}"
     return Choice(str(number), Option(f"right {number}", clip), Option(f"wrong {number}", clip), cluster or clip, part)
 
 
 def mirror(number: int, part: str = "mirror-order", cluster: str | None = None) -> tuple[Choice, Choice]:
-    """Of "A first" and "B first", the one holds for clip "N ab", the other for "N ba"."""
+    """Return two choices: of "A first" and "B first", one holds for clip "N ab", the other for "N ba"."""
     texts, label = (f"A first {number}", f"B first {number}"), cluster or f"track {number}"
     ab, ba = ([Option(text, f"{number} {mix}") for text in texts] for mix in ("ab", "ba"))
     return Choice(f"{number} ab", ab[0], ab[1], label, part), Choice(f"{number} ba", ba[1], ba[0], label, part)
 
 
 def dataset(choices: Sequence[Choice] = (), rewordings: Sequence[Rewording] = (), **others: Any) -> Dataset:
-    """The clips that the choices name, in their order."""
+    """Return a dataset of these choices with the clips that they name, in their order."""
     names = dict.fromkeys(pair.clip for choice in choices for pair in (choice.right, choice.wrong))
     clips = tuple(Clip(name, f"sound of {name}", lambda: None) for name in names)  # type: ignore[arg-type, return-value]
     made = {"clips": clips, "captions": (), **others}
@@ -94,7 +94,7 @@ def rewording(number: int, part: str, *, cluster: str, recording: str) -> Reword
 
 
 def rows(table: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Rows of a table by their labels, the columns without a format in front."""
+    """Return the rows of a table by their labels, the columns without a format in front."""
     names = [column.name for column in table.columns]
     count = next(position for position, column in enumerate(table.columns) if column.format)
     return {tuple(row[:count]): dict(zip(names, row, strict=True)) for row in table.rows}

@@ -1,4 +1,4 @@
-"""What is heard in the clips of ``binding``, told from their samples alone, is what their captions claim.
+"""Agreement of captions with the sounds of ``binding``, from samples alone.
 
 Recordings are found by normalised cross-correlation, levels and lengths read off the envelope; nothing here asks the
 recipe.
@@ -48,7 +48,7 @@ def samples(binding: Dataset) -> dict[str, Signal]:
 
 
 class Claim(NamedTuple):
-    """Of which recording a caption says that it comes first, is louder or lasts longer, and what it says."""
+    """The claim of a caption: the recording with more of a property, the other one, and the property."""
 
     more: str
     less: str
@@ -81,8 +81,8 @@ def claim(caption: str) -> Claim:
 # What is heard
 
 
-class Heard(NamedTuple):
-    """One recording in a clip: where it was found, dB while it sounds, seconds from its first to its last sound."""
+class Measured(NamedTuple):
+    """One recording in a clip: its place, its level in dB while it sounds, seconds from its first to its last sound."""
 
     place: int
     level: float
@@ -91,7 +91,7 @@ class Heard(NamedTuple):
 
 @cache
 def excerpt(name: str) -> tuple[npt.NDArray[np.complex64], int, float]:
-    """A tenth of a second of a recording from where it first sounds: spectrum, size, energy."""
+    """Return a tenth of a second of a recording from its onset: spectrum, size, energy."""
     sound = recording(name).astype(np.float32) / 32_768
     rms = envelope(sound)
     start = int((rms > 0.15 * rms.max()).argmax()) * 240
@@ -100,7 +100,7 @@ def excerpt(name: str) -> tuple[npt.NDArray[np.complex64], int, float]:
 
 
 def places(clip: Signal, names: tuple[str, str]) -> list[tuple[int, str]]:
-    """Where the excerpt of each recording lies, the first first; it correlates with the clip there almost perfectly."""
+    """Return the place of each recording's excerpt in order; it correlates with the clip there almost perfectly."""
     spectrum = fft.rfft(clip[:SPAN], SPAN)
     total = np.concatenate([[0.0], np.cumsum(clip[:SPAN] ** 2, dtype=np.float64)])
     found = []
@@ -115,26 +115,26 @@ def places(clip: Signal, names: tuple[str, str]) -> list[tuple[int, str]]:
 
 
 def split(clip: Signal, second: int) -> int:
-    """Where the second sound starts: after the last silence of about a fifth of a second before ``second``."""
+    """Return the start of the second sound: after the last silence of about 0.2 s before ``second``."""
     sounding = np.flatnonzero(clip[: second + 1])
     return int(sounding[1:][np.diff(sounding) > 0.19 * RATE][-1])
 
 
 def envelope(part: Signal) -> npt.NDArray[np.float64]:
-    """RMS of each 5 ms."""
+    """Return the RMS of each 5 ms."""
     whole = part[: part.size // 240 * 240].astype(np.float64).reshape(-1, 240)
     found: npt.NDArray[np.float64] = np.sqrt((whole**2).mean(axis=1))
     return found
 
 
-def measured(place: int, part: Signal) -> Heard:
+def measured(place: int, part: Signal) -> Measured:
     rms = envelope(part)
     loud = rms[rms > 0.1 * rms.max()]
     audible = np.flatnonzero(rms > 0.03 * rms.max())
-    return Heard(place, 20 * np.log10(np.sqrt((loud**2).mean())), (audible[-1] + 1 - audible[0]) * 240 / RATE)
+    return Measured(place, 20 * np.log10(np.sqrt((loud**2).mean())), (audible[-1] + 1 - audible[0]) * 240 / RATE)
 
 
-def hear(clip: Signal, names: tuple[str, str]) -> dict[str, Heard]:
+def hear(clip: Signal, names: tuple[str, str]) -> dict[str, Measured]:
     found = places(clip, names)
     start = split(clip, found[1][0])
     parts = (clip[:start], clip[start:SPAN])
@@ -142,13 +142,13 @@ def hear(clip: Signal, names: tuple[str, str]) -> dict[str, Heard]:
 
 
 @pytest.fixture(scope="module")
-def heard(binding: Dataset, samples: dict[str, Signal]) -> dict[str, dict[str, Heard]]:
-    """What is heard of the recordings that its caption names, by clip."""
+def heard(binding: Dataset, samples: dict[str, Signal]) -> dict[str, dict[str, Measured]]:
+    """The measured recordings of each clip that its caption names, by clip."""
     claims = {choice.right.clip: claim(choice.right.text) for choice in binding.choices}
     return {name: hear(samples[name], (told.more, told.less)) for name, told in claims.items()}
 
 
-def test_captions_claim_what_is_heard(binding: Dataset, heard: dict[str, dict[str, Heard]]) -> None:
+def test_captions_claim_what_is_heard(binding: Dataset, heard: dict[str, dict[str, Measured]]) -> None:
     for choice in binding.choices:
         told, wrong = claim(choice.right.text), claim(choice.wrong.text)
         assert (wrong.more, wrong.less, wrong.axis) == (told.less, told.more, told.axis)
@@ -166,7 +166,7 @@ def test_captions_claim_what_is_heard(binding: Dataset, heard: dict[str, dict[st
             assert less.lasts <= 0.5, choice
 
 
-def test_a_clips_name_says_what_is_heard(heard: dict[str, dict[str, Heard]]) -> None:
+def test_a_clips_name_says_what_is_heard(heard: dict[str, dict[str, Measured]]) -> None:
     for clip, sounds in heard.items():
         first, second = sorted(sounds, key=lambda name: sounds[name].place)
         one, other = sounds[first], sounds[second]
@@ -178,15 +178,15 @@ def test_a_clips_name_says_what_is_heard(heard: dict[str, dict[str, Heard]]) -> 
         assert (told[2], told[3]) == tuple(f"{m}-{n}".strip("-") for m, n in zip(marks, (first, second), strict=True))
 
 
-def halves(clip: Signal, sounds: dict[str, Heard]) -> tuple[dict[str, Signal], int]:
-    """Each recording as it sounds in a clip, and where the second one starts."""
+def halves(clip: Signal, sounds: dict[str, Measured]) -> tuple[dict[str, Signal], int]:
+    """Return each recording as it sounds in a clip, and the start of the second one."""
     first, second = sorted(sounds, key=lambda name: sounds[name].place)
     start = split(clip, sounds[second].place)
     return {first: np.trim_zeros(clip[:start]), second: np.trim_zeros(clip[start:])}, start
 
 
 def test_mirrors_differ_in_the_property_alone(
-    binding: Dataset, samples: dict[str, Signal], heard: dict[str, dict[str, Heard]]
+    binding: Dataset, samples: dict[str, Signal], heard: dict[str, dict[str, Measured]]
 ) -> None:
     mirrors = [choice for choice in binding.choices if choice.slice.startswith("mirror-")]
     for choice, mirror in zip(mirrors[::2], mirrors[1::2], strict=True):
@@ -207,7 +207,7 @@ def test_mirrors_differ_in_the_property_alone(
 
 
 def assert_scaled(one: Signal, other: Signal, start: int) -> None:
-    """Either half of one clip is four times that of the other, within the rounding to 16 bits."""
+    """Check that either half of one clip is four times that of the other, within rounding to 16 bits."""
     for part in (slice(0, start), slice(start, None)):
         louder, quieter = sorted((one[part], other[part]), key=lambda x: float(np.abs(x).max()), reverse=True)
         assert np.abs(louder - 4 * quieter).max() <= 16 / 32_768

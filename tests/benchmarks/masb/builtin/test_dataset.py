@@ -1,4 +1,4 @@
-"""Dataset ``binding``: what is asked, that no prior helps on mirror pairs, and how it is loaded."""
+"""Dataset ``binding``: its choices, the uselessness of any prior on mirror pairs, and its loading."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def binding(cache: Path) -> Dataset:
 
 
 def accuracy(choices: list[Choice], score: Scorer) -> float:
-    """A tie counts one half."""
+    """Return the share of right choices; a tie counts one half."""
     return float(np.mean([(np.sign(score(c.right) - score(c.wrong)) + 1) / 2 for c in choices]))
 
 
@@ -127,7 +127,7 @@ def test_an_audio_only_scorer_is_at_one_half_everywhere(binding: Dataset, seed: 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_favourite_named_first_is_no_help(binding: Dataset, seed: int) -> None:
-    """Over both wordings of a clip the sounds are named in both orders, so that a favourite is right once."""
+    """Over both phrasings of a clip the sounds are named in both orders, so a favourite is right once."""
 
     def score(pair: Option) -> float:
         named = [(pair.text.find(phrase), name) for name, phrases in RECORDINGS.items() for phrase in phrases]
@@ -230,7 +230,7 @@ def test_a_paraphrase_has_another_form_and_other_names(binding: Dataset) -> None
 
 
 def _longest(name: str, text: str) -> list[str]:
-    """The phrase of a recording that a text holds; of two, one inside the other, the longer."""
+    """Return the longest phrase of a recording that a text holds."""
     return sorted((phrase for phrase in RECORDINGS[name] if phrase in text), key=len)[-1:]
 
 

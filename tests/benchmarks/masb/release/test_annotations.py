@@ -1,4 +1,4 @@
-"""Annotations: values, and every contradiction refused by file and line."""
+"""Annotations: values, and errors for contradictions that name file and line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_columns_in_any_order_and_spaces_around_cells(tmp_path: Path) -> None:
 
 @needs_shared
 def test_the_release_has_400_recordings_of_149_tracks() -> None:
-    """MASB, 2.1: 140 timbre, 123 lead-versus-accompaniment and 137 onset-order recordings."""
+    """MASB, 2.1, states 140 timbre, 123 lead-versus-accompaniment and 137 onset-order recordings."""
     found = load_annotations(REAL_ANNOTATIONS)
     assert Counter(one.axis for one in found) == {"T": 140, "R": 123, "O": 137}
     assert (len({one.recording for one in found}), len({one.clip_id for one in found})) == (400, 149)

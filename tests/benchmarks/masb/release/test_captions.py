@@ -1,4 +1,4 @@
-"""Captions: rebuilt from annotations, compared row by row, and refused by file and line."""
+"""Captions: rebuilt from annotations, compared row by row, and errors that name file and line."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_swap_keeps_the_words_and_swaps_back(words: list[str], axis: str) -> N
 
 
 def test_both_shapes_load(tmp_path: Path, annotations: tuple[Annotation, ...]) -> None:
-    """Some copies number the rows and tell which assignment is the more frequent one."""
+    """Some copies number the rows and state which assignment is more frequent."""
     plain = load_captions(write(tmp_path / "c.csv", CAPTIONS), annotations)
     more = [{"pair_id": str(n), **row, "prior_class": "unknown"} for n, row in enumerate(CAPTIONS)]
     assert load_captions(write(tmp_path / "m.csv", more), annotations) == plain

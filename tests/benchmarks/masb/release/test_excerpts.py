@@ -1,4 +1,4 @@
-"""Excerpts of tracks whose samples tell where they are from."""
+"""Excerpts of tracks whose samples reveal their place."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def one(tmp_path: Path, **changes: str) -> tuple[Annotation, ...]:
 
 
 def numbered(rate: int, *, step: int = 7919) -> npt.NDArray[np.int16]:
-    """16-bit samples of which no 10 s read like any other; all even, so that the mean of two is exact."""
+    """Return 16-bit samples of which no two 10 s are equal; all are even, so the mean of two is exact."""
     numbers = np.arange(SECONDS * rate, dtype=np.int64) * step
     return ((numbers % 32_768) * 2 - 32_768).astype(np.int16)
 
 
 def chirp(times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """200 Hz at 0 s, 40 Hz more each second."""
+    """Return a chirp of 200 Hz at 0 s that rises by 40 Hz each second."""
     found: npt.NDArray[np.float64] = 0.5 * np.sin(2 * np.pi * (200 * times + 20 * times**2))
     return found
 
@@ -65,7 +65,7 @@ def test_sample_by_sample_where_nothing_is_resampled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("start", ["0.0", "13.650056612258664", "20.0"])
 def test_starts_at_its_second_at_another_rate(tmp_path: Path, start: str) -> None:
-    """An excerpt one sample of the track away would be off by 0.08 at 1.2 kHz."""
+    """An excerpt one sample of the track away would differ by 0.08 at 1.2 kHz."""
     track(tmp_path / "tracks/01/101.flac", chirp(np.arange(SECONDS * 44_100) / 44_100), 44_100)
     cut(one(tmp_path, start=start, jamendo_path="01/101.flac"), tmp_path / "tracks", tmp_path / "out", untracked)
     first = round(float(start) * 44_100) / 44_100
@@ -78,7 +78,7 @@ def test_starts_at_its_second_at_another_rate(tmp_path: Path, start: str) -> Non
 @pytest.mark.parametrize("how", [{}, {"bitrate_mode": "VARIABLE", "compression_level": 0.9}], ids=["usual", "variable"])
 @pytest.mark.parametrize("start", ["0.3", "7.25", "19.99"])
 def test_an_mp3_is_entered_without_a_gap(tmp_path: Path, start: str, how: dict[str, Any]) -> None:
-    """Against the whole file decoded in one go; entered at the window itself, its first 0.1 s are wrong."""
+    """The reference is the whole file decoded at once; decoding from the window on would spoil its first 0.1 s."""
     sound = chirp(np.arange(SECONDS * 48_000) / 48_000)
     path = track(tmp_path / "tracks/01/101.mp3", sound, 48_000, format="MP3", **how)
     cut(one(tmp_path, start=start), tmp_path / "tracks", tmp_path / "out", untracked)
@@ -125,7 +125,7 @@ def test_whole_excerpts_are_kept_and_broken_ones_replaced(tmp_path: Path) -> Non
 
 
 def test_another_length_than_annotated_is_another_track(tmp_path: Path) -> None:
-    """The window would lie elsewhere, or nowhere, in a part of the track."""
+    """In a part of the track the window would lie elsewhere, or nowhere."""
     track(tmp_path / "tracks/101.2min.wav", numbered(8_000)[: 28 * 8_000], 8_000)
     done = cut(one(tmp_path), tmp_path / "tracks", tmp_path / "out", untracked)
     assert done.failed == (

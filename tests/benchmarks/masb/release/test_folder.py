@@ -1,4 +1,4 @@
-"""A folder in MASB's layout: its choices and rewordings, what is counted and what refused."""
+"""A folder in MASB's layout: choices and rewordings, counts and errors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_caption_is_a_choice_and_a_rewording(folder: Path) -> None:
 
 
 def test_each_caption_of_a_pair_is_right_once_and_wrong_once(folder: Path) -> None:
-    """MASB, Exp. 4: a+ with c+ over c-, a- with c- over c+; no prior over texts can win both."""
+    """MASB, Exp. 4: a+ wins with c+ over c-, a- with c- over c+; no prior over texts can win both."""
     plus, minus = "the kazoo enters before the bass", "the bass enters before the kazoo"
     assert load_masb(folder).choices[6:8] == (
         Choice("i0000_A_first", Option(plus, "i0000_A_first"), Option(minus, "i0000_A_first"), "aa-bb", "mirror-order"),

@@ -1,4 +1,4 @@
-"""The manifest of MASB-Order: values, and what is refused by file and line."""
+"""The manifest of MASB-Order: values, and errors that name file and line."""
 
 from __future__ import annotations
 

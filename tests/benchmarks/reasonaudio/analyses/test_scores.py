@@ -19,7 +19,7 @@ class Named(Fake):
 
 
 def test_by_hand() -> None:
-    """q0 (negation) finds its two clips at ranks 2 and 3, q1 (order) its one at rank 1."""
+    """Query q0 (negation) finds its two clips at ranks 2 and 3, q1 (order) its one at rank 1."""
     queries, choices = score_tables([Named(VECTORS)], dataset(*QUERIES, *CHOICES))
     ndcg = (1 / np.log2(3) + 0.5) / (1 + 1 / np.log2(3))
     assert [column.name for column in queries.columns] == [
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 
 def test_what_a_dataset_does_not_ask_is_said() -> None:
     queries, choices = score_tables([Named(VECTORS)], dataset(*CHOICES))
-    assert queries.note == "does not apply: the dataset has no queries"
+    assert queries.note == "does not apply: the dataset has no queries: name one that has"
     assert choices.rows
 
 
@@ -46,6 +46,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*arguments[:-1], "sounds-single", "--json", str(tmp_path / "out.json")]) == 0
     told = json.loads((tmp_path / "out.json").read_text())
     assert [table["note"] for table in told["tables"]] == [
-        "does not apply: the dataset has no queries",
-        "does not apply: the dataset has no two-option items",
+        "does not apply: the dataset has no queries: name one that has",
+        "does not apply: the dataset has no two-option items: name one that has",
     ]

@@ -1,4 +1,4 @@
-"""What ``reasonaudio show`` prints, as text."""
+"""The text that ``reasonaudio show`` prints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shown(folder: Path, query: str, clip: str | None = None) -> list[str]:
 
 
 def test_a_timeline_is_sixty_columns_wide() -> None:
-    """6 s: ten columns a second."""
+    """A clip of 6 s has ten columns a second."""
     assert timeline(APART, ["dog", "church-bell"], 6) == [
         "            0         1         2         3         4         5         6 s",
         "dog         ##########",
@@ -52,7 +52,7 @@ def test_a_timeline_is_sixty_columns_wide() -> None:
 
 
 def test_a_ruler_of_a_long_clip_skips_numbers_and_a_short_event_is_seen() -> None:
-    """30 s: two columns a second; 200 ms are less than half a column."""
+    """A clip of 30 s has two columns a second; 200 ms are less than half a column."""
     assert timeline(clip("dog 0-200, rain 300-29000"), ["dog"], 30) == [
         "     0   2   4   6   8   10  12  14  16  18  20  22  24  26  28  30 s",
         "dog  #",
@@ -61,7 +61,7 @@ def test_a_ruler_of_a_long_clip_skips_numbers_and_a_short_event_is_seen() -> Non
 
 
 def test_a_query_its_relevant_clips_and_near_misses(folder: Path) -> None:
-    """Near misses: those that hold the most of the sounds named and break the least come first."""
+    """Near misses that hold the most of the named sounds and violate the least come first."""
     clips = folder / "clips"
     assert shown(folder, "mix-001") == [
         "mix-001 (mix): dog over church bell; siren must not occur",
@@ -126,8 +126,12 @@ def test_one_clip_alone_by_id_or_number(folder: Path, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("query", "clip", "expected"),
     [
-        ("mix-01", None, "query 'mix-01': did you mean 'mix-001'? 2 are known, mix-001 to mix-choice-001"),
-        ("mix-001", "9", "clip '9': 0 of 4 clips have this id or number: expected 1, such as 00000_ov1_dog"),
+        (
+            "mix-01",
+            None,
+            "query 'mix-01' is unknown, expected one of 2, mix-001 to mix-choice-001: did you mean 'mix-001'?",
+        ),
+        ("mix-001", "9", "clip '9': 0 of 4 clips have this id or number, expected 1: name one, such as 00000_ov1_dog"),
     ],
 )
 def test_an_unknown_query_or_clip(folder: Path, query: str, clip: str | None, expected: str) -> None:

@@ -1,7 +1,7 @@
-"""An ear for tests: which sounds a clip holds, and from when to when, told from its samples alone.
+"""A detector of known sounds in a clip, with their times, from samples alone.
 
-Whatever the sounds heard so far do not explain begins a new one: the sound whose beginning explains it. Gains are
-fitted frame by frame to all of them jointly, so that what overlaps is told apart.
+Where the sounds found so far do not explain the clip, a new one begins: the sound whose beginning explains it. Gains
+are fitted frame by frame to all of them jointly, so that overlapping sounds are separated.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ SILENT = 7
 _SIZE = HEAD + EARLY + FRAME
 
 
-class Heard(NamedTuple):
-    """When each sound is heard, in ms, by label; the frames, in ms, in which something else is."""
+class Detected(NamedTuple):
+    """The times of each sound, in ms, by label, and the frames, in ms, that no sound explains."""
 
     spans: dict[str, tuple[float, float]]
     unexplained: list[float]
 
 
-class Ear:
-    """Knows some sounds, int16 at 48 kHz by label."""
+class EventDetector:
+    """A detector of some sounds, int16 at 48 kHz by label."""
 
     def __init__(self, sounds: Mapping[str, npt.NDArray[np.int16]]) -> None:
         self.sounds = {label: samples.astype(np.float32) for label, samples in sounds.items()}
@@ -52,39 +52,39 @@ class Ear:
         heads /= np.linalg.norm(heads, axis=1, keepdims=True)
         self._heads = np.conj(fft.rfft(heads, _SIZE))
 
-    def hears(self, clip: npt.NDArray[np.int16]) -> Heard:
-        """What a clip, int16 [n] of whole frames, holds; each sound at most once."""
-        return _Hearing(self, clip.astype(np.float32)).sounds()
+    def detect(self, clip: npt.NDArray[np.int16]) -> Detected:
+        """Return the sounds of a clip, int16 [n] of whole frames; each sound occurs at most once."""
+        return _Search(self, clip.astype(np.float32)).sounds()
 
-    def alike(self, window: Samples, lags: int) -> Samples:
-        """Correlation of each sound's beginning with a window at each lag, [sounds, lags]."""
+    def correlate(self, window: Samples, lags: int) -> Samples:
+        """Return the correlation of each sound's beginning with a window at each lag, [sounds, lags]."""
         energy = np.concatenate([[0.0], np.cumsum(np.square(window, dtype=np.float64))])
         norms = np.sqrt(np.maximum(energy[HEAD : HEAD + lags] - energy[:lags], 1.0))
         return fft.irfft(fft.rfft(window, _SIZE) * self._heads, _SIZE)[:, :lags] / norms  # type: ignore[no-any-return]
 
 
-class _Hearing:
-    """One clip while it is listened to."""
+class _Search:
+    """The state of the detection in one clip."""
 
-    def __init__(self, ear: Ear, clip: Samples) -> None:
-        self.ear, self.clip, self.rest = ear, clip, clip.copy()
+    def __init__(self, detector: EventDetector, clip: Samples) -> None:
+        self.detector, self.clip, self.rest = detector, clip, clip.copy()
         self.frames = len(clip) // FRAME
         self.starts: dict[str, int] = {}
         self.placed = np.zeros((0, len(clip)), np.float32)
         self.gains = np.zeros((0, self.frames), np.float32)
 
-    def sounds(self) -> Heard:
+    def sounds(self) -> Detected:
         for frame in range(self.frames):
             if _loud(self.rest[frame * FRAME :][:FRAME]).any() and self._goes_on(frame):
                 self._learn(frame)
-        return Heard(self._spans(), [_ms(frame * FRAME) for frame in np.flatnonzero(_loud(self.rest)).tolist()])
+        return Detected(self._spans(), [_ms(frame * FRAME) for frame in np.flatnonzero(_loud(self.rest)).tolist()])
 
     def _goes_on(self, frame: int) -> bool:
-        """Whether something else is heard after a frame as well: where a sound fades, its gain fits in no frame."""
+        """Return whether something else sounds after a frame too: where a sound fades, its gain fits in no frame."""
         return bool(_loud(self.rest[(frame + 1) * FRAME :][: SILENT * FRAME]).any())
 
     def _learn(self, frame: int) -> None:
-        """Take up the sound that begins in a frame, if one does."""
+        """Add the sound that begins in a frame, if one does."""
         left, label, start = self._begins(frame)
         if EXACT < left < LEFT:
             left, label, start = min(self._left(label, max(0, start + shift)) for shift in range(-SHIFT, SHIFT + 1))
@@ -96,29 +96,32 @@ class _Hearing:
             self.gains[:, new], self.rest[new.start * FRAME :] = self._fit(self.placed[:, new.start * FRAME :], new)
 
     def _begins(self, frame: int) -> tuple[float, str, int]:
-        """The sound that explains best what begins in a frame, among those whose beginnings are most like it."""
+        """Return the sound that best explains a frame, among those whose beginnings are most like it."""
         first, best = max(0, frame * FRAME - EARLY), (1.0, "", 0)
         lags = (frame + 1) * FRAME - first
         samples = slice(first, first + lags + HEAD)
-        for rest in (self.rest[samples], self._without_heard(frame, samples)):
-            alike = self.ear.alike(_long(rest, lags + HEAD), lags)
+        for rest in (self.rest[samples], self._without_recent(frame, samples)):
+            alike = self.detector.correlate(_long(rest, lags + HEAD), lags)
             for at in np.argsort(-alike.max(axis=1))[:TRIED]:
-                label = list(self.ear.sounds)[at]
+                label = list(self.detector.sounds)[at]
                 if best[0] > EXACT and label not in self.starts:
                     best = min(best, self._left(label, first + int(alike[at].argmax())))
             if best[0] < EXACT:
                 break
         return best
 
-    def _without_heard(self, frame: int, samples: slice) -> Samples:
-        """The clip less what was heard just now: other sounds may be over, and must not explain away a new one."""
-        heard = (self.gains[:, max(0, frame - SHORTEST) : frame] > PRESENT).any(axis=1)
-        gains = np.repeat(self.gains[heard], FRAME, axis=1)[:, samples]
-        rest: Samples = self.clip[samples] - (gains * self.placed[heard, samples]).sum(axis=0)
+    def _without_recent(self, frame: int, samples: slice) -> Samples:
+        """Return the clip without the sounds of the last frames.
+
+        Other sounds may be over, and must not explain away a new one.
+        """
+        recent = (self.gains[:, max(0, frame - SHORTEST) : frame] > PRESENT).any(axis=1)
+        gains = np.repeat(self.gains[recent], FRAME, axis=1)[:, samples]
+        rest: Samples = self.clip[samples] - (gains * self.placed[recent, samples]).sum(axis=0)
         return rest
 
     def _left(self, label: str, start: int) -> tuple[float, str, int]:
-        """The share of the energy of a beginning that stays unexplained with this sound from ``start`` on."""
+        """Return the share of the energy of a beginning that this sound from ``start`` on leaves unexplained."""
         frames = slice(start // FRAME, min(self.frames, (start + HEAD) // FRAME))
         samples = slice(frames.start * FRAME, frames.stop * FRAME)
         placed = np.vstack([self.placed[:, samples], self._place(label, start, samples)])
@@ -126,7 +129,7 @@ class _Hearing:
         return float(np.square(rest).sum() / np.square(self.rest[samples]).sum()), label, start
 
     def _fit(self, placed: Samples, frames: slice) -> tuple[Samples, Samples]:
-        """The gain of each sound in each frame [K, frames], and what is left of the clip there."""
+        """Return the gain of each sound in each frame [K, frames], and the rest of the clip there."""
         samples = slice(frames.start * FRAME, frames.stop * FRAME)
         clip = self.clip[samples]
         columns = placed[:, ::STEP].reshape(len(placed), -1, FRAME // STEP).transpose(1, 0, 2)
@@ -135,9 +138,9 @@ class _Hearing:
         return gains, clip - (placed * np.repeat(gains, FRAME, axis=1)).sum(axis=0)
 
     def _place(self, label: str, start: int, samples: slice) -> Samples:
-        """These samples of a silent clip with the sound from ``start`` on."""
+        """Return these samples of a silent clip with the sound from ``start`` on."""
         placed = np.zeros(samples.stop - samples.start, np.float32)
-        sound = self.ear.sounds[label][: samples.stop - start]
+        sound = self.detector.sounds[label][: samples.stop - start]
         placed[start - samples.start :][: len(sound)] = sound
         return placed
 
@@ -151,7 +154,7 @@ class _Hearing:
 
 
 def _end(present: npt.NDArray[np.bool_], start: int) -> int:
-    """The frame after the last in which a sound that begins in frame ``start`` is heard."""
+    """Return the frame after the last one of a sound that begins in frame ``start``."""
     end, run = start, 0
     for frame in range(start, len(present)):
         run = run + 1 if present[frame] else 0
@@ -163,7 +166,7 @@ def _end(present: npt.NDArray[np.bool_], start: int) -> int:
 
 
 def _loud(samples: Samples) -> npt.NDArray[np.bool_]:
-    """Whether each frame is."""
+    """Return whether each frame is loud."""
     found: npt.NDArray[np.bool_] = np.abs(samples.reshape(-1, FRAME)).max(axis=1) > QUIET
     return found
 

@@ -1,4 +1,4 @@
-"""What a query of ReasonAudio asks, read from its English, and whether what was heard in a clip meets it."""
+"""A parser of ReasonAudio's English queries into conditions, and a check of them against detected sounds."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ SHARED = 60
 DOUBTFUL = 100
 
 
-class Ask(NamedTuple):
-    """One thing that is asked: ``kind`` is one of ``there``, ``not there``, ``<``, ``&`` and ``>=``."""
+class Condition(NamedTuple):
+    """One condition of a query: ``kind`` is one of ``there``, ``not there``, ``<``, ``&`` and ``>=``."""
 
     kind: str
     sounds: tuple[str, ...]
     ms: float = 0.0
 
 
-class Reader:
-    """Reads texts about sounds of known labels."""
+class QueryParser:
+    """A parser of texts about sounds with known labels."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         sound = "(?:{})".format("|".join(label.replace("-", " ") for label in sorted(labels, key=len, reverse=True)))
@@ -79,13 +79,13 @@ class Reader:
         }
         self._phrases = [(_pattern(phrase, slots), meaning) for phrase, meaning in PHRASES.items()]
 
-    def asks(self, text: str) -> list[Ask]:
-        """What a text asks; an ``AssertionError`` where it can be read in two ways or none."""
+    def parse(self, text: str) -> list[Condition]:
+        """Return the conditions of a text; raise ``AssertionError`` where it has two readings or none."""
         readings = list(self._read(text))
         assert len(readings) == 1, (text, readings)
         return readings[0]
 
-    def _read(self, text: str) -> Iterator[list[Ask]]:
+    def _read(self, text: str) -> Iterator[list[Condition]]:
         if not text:
             yield []
         for pattern, meaning in self._phrases:
@@ -103,19 +103,19 @@ def _pattern(phrase: str, slots: Mapping[str, str]) -> re.Pattern[str]:
     return re.compile(rf"{made}(?=$|[,;])")
 
 
-def _asked(meaning: str, found: Mapping[str, str]) -> list[Ask]:
+def _asked(meaning: str, found: Mapping[str, str]) -> list[Condition]:
     sounds = {slot: tuple(_label(name) for name in re.split(" and | or ", said)) for slot, said in found.items()}
     match meaning.split():
         case ["ALL"]:
-            return [Ask("there", (sound,)) for sound in sounds["ALL"]]
+            return [Condition("there", (sound,)) for sound in sounds["ALL"]]
         case ["NONE"]:
-            return [Ask("not there", (sound,)) for sound in sounds["NONE"]]
+            return [Condition("not there", (sound,)) for sound in sounds["NONE"]]
         case [a, ">=", _]:
-            return [Ask(">=", sounds[a], 1000 * float(found["T"].split()[0]))]
+            return [Condition(">=", sounds[a], 1000 * float(found["T"].split()[0]))]
         case [a, sign, b]:
-            return [Ask(sign, sounds[a] + sounds[b])]
+            return [Condition(sign, sounds[a] + sounds[b])]
         case [a, "<", b, "<", c]:
-            return [Ask("<", sounds[a] + sounds[b]), Ask("<", sounds[b] + sounds[c])]
+            return [Condition("<", sounds[a] + sounds[b]), Condition("<", sounds[b] + sounds[c])]
     raise AssertionError(meaning)
 
 
@@ -123,8 +123,8 @@ def _label(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def is_met(ask: Ask, heard: Spans) -> bool:
-    """Whether it is, by what was heard in a clip; an ``AssertionError`` where that leaves a doubt."""
+def is_met(ask: Condition, heard: Spans) -> bool:
+    """Return whether detected sounds meet a condition; raise ``AssertionError`` where they leave a doubt."""
     if ask.kind == "not there":
         return ask.sounds[0] not in heard
     if not all(sound in heard for sound in ask.sounds):

@@ -1,4 +1,4 @@
-"""Relevance told by ear: from the samples of the clips and the English of the queries, never from metadata."""
+"""Relevance from the samples of clips and the English of queries, without metadata."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.benchmarks.reasonaudio.corpus.atomic_sounds import read_sound
 from pytest_audioretrieval.data.sounds.render import FOLDER
 from pytest_audioretrieval.data.types import Clip, Dataset
-from tests.benchmarks.reasonaudio.builtin.event_detector import RATE, Ear, Heard
-from tests.benchmarks.reasonaudio.builtin.query_parser import Ask, Reader, Spans, is_met
+from tests.benchmarks.reasonaudio.builtin.event_detector import RATE, Detected, EventDetector
+from tests.benchmarks.reasonaudio.builtin.query_parser import Condition, QueryParser, Spans, is_met
 
 #: The recordings that the dataset is said to be made of.
 LABELS = (
@@ -23,7 +23,7 @@ LABELS = (
     "printer", "rewind", "robot", "rooster", "sauna", "sheep", "snare", "swoosh", "tabla-loop", "twang",
     "woodblock",
 )  # fmt: skip
-READER = Reader(LABELS)
+PARSER = QueryParser(LABELS)
 #: A fade, which no gain fits, touches two frames at most.
 FADING = 2
 
@@ -36,8 +36,8 @@ def sounds() -> dict[str, Samples]:
 
 
 @pytest.fixture(scope="module")
-def ear(sounds: dict[str, Samples]) -> Ear:
-    return Ear(sounds)
+def detector(sounds: dict[str, Samples]) -> EventDetector:
+    return EventDetector(sounds)
 
 
 @pytest.fixture(scope="module")
@@ -46,44 +46,44 @@ def reasoning() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def heard(reasoning: Dataset, ear: Ear) -> dict[str, Heard]:
-    """What each clip holds that is right for a query or stands in a choice, by the clip's id."""
+def heard(reasoning: Dataset, detector: EventDetector) -> dict[str, Detected]:
+    """The detected sounds of each clip that is relevant to a query or part of a choice, by clip id."""
     wanted = {clip for query in reasoning.queries for clip in query.clips}
     wanted |= {pair.clip for choice in reasoning.choices for pair in (choice.right, choice.wrong)}
-    return {clip.id: ear.hears(samples(clip)) for clip in reasoning.clips if clip.id in wanted}
+    return {clip.id: detector.detect(samples(clip)) for clip in reasoning.clips if clip.id in wanted}
 
 
 def samples(clip: Clip) -> Samples:
     return np.rint(clip.read().samples[:, 0] * 32_768).astype(np.int16)
 
 
-def asks(text: str) -> list[Ask]:
-    return READER.asks(text)
+def asks(text: str) -> list[Condition]:
+    return PARSER.parse(text)
 
 
-def meets(asked: list[Ask], spans: Spans) -> bool:
+def meets(asked: list[Condition], spans: Spans) -> bool:
     return all(is_met(ask, spans) for ask in asked)
 
 
 # The built-in dataset
 
 
-def test_nothing_is_heard_but_the_sounds(heard: dict[str, Heard]) -> None:
+def test_nothing_is_heard_but_the_sounds(heard: dict[str, Detected]) -> None:
     assert len(heard) > 300
     for clip, found in heard.items():
         assert 2 <= len(found.spans) <= 8, clip
         assert len(found.unexplained) <= FADING * len(found.spans), (clip, found)
 
 
-def test_names_tell_what_is_heard(heard: dict[str, Heard]) -> None:
-    """A start to the sample; an end up to a pause and a frame away."""
+def test_names_tell_what_is_heard(heard: dict[str, Detected]) -> None:
+    """Starts agree to the sample, ends up to a pause and a frame."""
     for clip, found in heard.items():
         named = [re.split(r"[.-](?=\d)", part) for part in clip.split("_")[2:]]
         assert {label: int(start) for label, start, _ in named} == {k: start for k, (start, _) in found.spans.items()}
         assert all(-100 <= found.spans[label][1] - int(end) <= 20 for label, _, end in named), (clip, found)
 
 
-def test_the_relevant_clips_are_those_that_meet_the_query(reasoning: Dataset, heard: dict[str, Heard]) -> None:
+def test_the_relevant_clips_are_those_that_meet_the_query(reasoning: Dataset, heard: dict[str, Detected]) -> None:
     assert len(reasoning.queries) == 100
     for query in reasoning.queries:
         asked = asks(query.text)
@@ -91,7 +91,7 @@ def test_the_relevant_clips_are_those_that_meet_the_query(reasoning: Dataset, he
         assert right == set(query.clips), query
 
 
-def test_one_of_two_meets_the_query_and_both_hold_its_sounds(reasoning: Dataset, heard: dict[str, Heard]) -> None:
+def test_one_of_two_meets_the_query_and_both_hold_its_sounds(reasoning: Dataset, heard: dict[str, Detected]) -> None:
     assert len(reasoning.choices) == 200
     for choice in reasoning.choices:
         assert choice.right.text == choice.wrong.text
@@ -103,11 +103,11 @@ def test_one_of_two_meets_the_query_and_both_hold_its_sounds(reasoning: Dataset,
         assert {sound for ask in asked if ask.kind != "not there" for sound in ask.sounds} <= wrong.keys(), choice
 
 
-# The ear itself, on clips mixed here
+# The detector itself, on clips mixed here
 
 
 def mixed(sounds: dict[str, Samples], *events: tuple[str, int, int, float], noise: int = 0) -> Samples:
-    """Ten seconds with each sound from and to a millisecond, at a gain."""
+    """Return ten seconds with each sound from and to a millisecond, at a gain."""
     clip = np.random.default_rng(0).integers(-noise, noise + 1, 10 * RATE).astype(np.float64)
     for label, start, end, gain in events:
         first, last = start * RATE // 1000, end * RATE // 1000
@@ -121,9 +121,9 @@ OVERLAPS = (("amen-break", 120, 2500, 0.71), ("choir", 2200, 3740, 1.0), ("piano
 
 @pytest.mark.parametrize("events", [SEQUENCE, OVERLAPS], ids=["one after another", "overlapping"])
 def test_the_ear_hears_what_was_mixed(
-    ear: Ear, sounds: dict[str, Samples], events: tuple[tuple[str, int, int, float], ...]
+    detector: EventDetector, sounds: dict[str, Samples], events: tuple[tuple[str, int, int, float], ...]
 ) -> None:
-    found = ear.hears(mixed(sounds, *events, noise=1))
+    found = detector.detect(mixed(sounds, *events, noise=1))
     assert list(found.spans) == [label for label, *_ in events]
     for label, start, end, _ in events:
         assert found.spans[label][0] == start
@@ -131,10 +131,10 @@ def test_the_ear_hears_what_was_mixed(
     assert len(found.unexplained) <= FADING * len(events)
 
 
-def test_the_ear_notices_what_it_does_not_know(ear: Ear, sounds: dict[str, Samples]) -> None:
+def test_the_ear_notices_what_it_does_not_know(detector: EventDetector, sounds: dict[str, Samples]) -> None:
     clip = mixed(sounds, *SEQUENCE)
     clip[5 * RATE : 6 * RATE] += np.random.default_rng(1).integers(-999, 1000, RATE).astype(np.int16)
-    found = ear.hears(clip)
+    found = detector.detect(clip)
     assert list(found.spans) == ["dog", "groove", "cow"]
     assert sum(5000 <= at < 6000 for at in found.unexplained) == 50
 
@@ -144,17 +144,17 @@ def test_the_ear_notices_what_it_does_not_know(ear: Ear, sounds: dict[str, Sampl
 
 def test_texts_by_hand() -> None:
     assert asks("guitar chord after dog, and dog after pig; cat must not occur") == [
-        Ask("<", ("pig", "dog")),
-        Ask("<", ("dog", "guitar-chord")),
-        Ask("not there", ("cat",)),
+        Condition("<", ("pig", "dog")),
+        Condition("<", ("dog", "guitar-chord")),
+        Condition("not there", ("cat",)),
     ]
     assert asks("a clip that has cow and cowbell in it, with no owl or drum roll at any point") == [
-        *(Ask("there", (label,)) for label in ("cow", "cowbell")),
-        *(Ask("not there", (label,)) for label in ("owl", "drum-roll")),
+        *(Condition("there", (label,)) for label in ("cow", "cowbell")),
+        *(Condition("not there", (label,)) for label in ("owl", "drum-roll")),
     ]
     assert asks("at least 1 second of duck without a break, with frog only after duck has ended") == [
-        Ask(">=", ("duck",), 1000.0),
-        Ask("<", ("duck", "frog")),
+        Condition(">=", ("duck",), 1000.0),
+        Condition("<", ("duck", "frog")),
     ]
     with pytest.raises(AssertionError):
         asks("dog near cat")

@@ -1,4 +1,4 @@
-"""Atomic sounds: what is done to each, and what is refused with the file's name."""
+"""Atomic sounds: their processing, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -91,17 +91,17 @@ def bad(tmp_path: Path, name: str, samples: np.ndarray, rate: int = 48_000) -> P
 @pytest.mark.parametrize(
     ("samples", "rate", "found"),
     [
-        (np.zeros(48_000), 48_000, "found silence; expected a peak of at least -60 dBFS"),
-        (np.full(48_000, 0.5), 48_000, "found silence; expected a peak of at least -60 dBFS"),
-        (tone(1.0, level=0.0009), 48_000, "found a peak of -61 dBFS"),
-        (tone(0.05), 48_000, "found 0.05 s that are heard; expected at least 0.25 s"),
-        (np.concatenate([SILENCE, tone(0.2), SILENCE]), 48_000, "found 0.2 s that are heard"),
-        (tone(600, rate=16_000), 16_000, "found 600 s; expected at most 30 s"),
-        (tone(1.0, rate=8000), 8000, "found a rate of 8000 Hz; expected at least 16000 Hz"),
-        (np.stack([tone(1.0), tone(1.0)], axis=1), 48_000, "found 2 channels; expected 1; mix it to mono first"),
+        (np.zeros(48_000), 48_000, "is silent, expected a peak of at least -60 dBFS"),
+        (np.full(48_000, 0.5), 48_000, "is silent, expected a peak of at least -60 dBFS"),
+        (tone(1.0, level=0.0009), 48_000, "has a peak of -61 dBFS"),
+        (tone(0.05), 48_000, "is audible for 0.05 s, expected at least 0.25 s"),
+        (np.concatenate([SILENCE, tone(0.2), SILENCE]), 48_000, "is audible for 0.2 s"),
+        (tone(600, rate=16_000), 16_000, "lasts 600 s, expected at most 30 s"),
+        (tone(1.0, rate=8000), 8000, "has a rate of 8000 Hz, expected at least 16000 Hz"),
+        (np.stack([tone(1.0), tone(1.0)], axis=1), 48_000, "has 2 channels, expected 1: mix it to mono first"),
         (np.where(np.arange(48_000) == 7, np.nan, tone(1.0)), 48_000, "found nan at frame 7"),
         (np.where(np.arange(48_000) == 7, np.inf, tone(1.0)), 48_000, "found inf at frame 7"),
-        (tone(1.0, level=1.5), 48_000, r"found a sample of 1.5; expected samples in \+-1"),
+        (tone(1.0, level=1.5), 48_000, r"has a sample of 1.5, expected samples in \+-1"),
     ],
     ids=[
         "silent",
@@ -147,7 +147,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
 
 
 def test_two_names_of_one_sound(tmp_path: Path) -> None:
-    """A clip without the one would hold it as the other."""
+    """A clip without the one could hold it as the other."""
     folder = make_sounds(tmp_path / "s")
     (folder / "hound.wav").symlink_to("dog.wav")
     with pytest.raises(DataError, match=r"hound\.wav and dog\.wav are the same sound: remove one"):
@@ -159,7 +159,7 @@ def test_too_few_sounds(tmp_path: Path, count: int) -> None:
     folder = make_sounds(tmp_path / "s")
     for path in sorted(folder.iterdir())[count:]:
         path.unlink()
-    with pytest.raises(DataError, match=rf"{folder}: sounds found {count}, expected at least 8: add files"):
+    with pytest.raises(DataError, match=rf"{folder} holds {count} sounds, expected at least 8: add files"):
         read_sounds(folder)
 
 
@@ -177,7 +177,7 @@ def test_what_is_no_sound_is_not_passed_over(tmp_path: Path, name: str) -> None:
         (folder / name).symlink_to(folder / "nowhere.wav")
     else:
         soundfile.write(folder / name, tone(1.0), 48_000)
-    with pytest.raises(DataError, match=re.escape(str(folder / name)) + ": expected sounds"):
+    with pytest.raises(DataError, match=re.escape(str(folder / name)) + " is no sound and no note, expected sounds"):
         read_sounds(folder)
 
 

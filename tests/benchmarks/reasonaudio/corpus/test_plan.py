@@ -1,4 +1,4 @@
-"""Plans: proportions, distances, lengths, and that nothing but the arguments decides them."""
+"""Plans: proportions, distances, lengths, and their dependence on the arguments alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAN = plan(LENGTHS, 1000, 7)
 
 
 def check(clip: Composite, lengths: dict[str, int], seconds: int) -> None:
-    """Everything a clip promises, told from its times alone."""
+    """Check all promises about a clip, from its times alone."""
     overlaps = 0
     for one, other in combinations(clip.events, 2):
         shared = min(one.end, other.end) - max(one.start, other.start)
@@ -82,7 +82,7 @@ def test_sounds_are_used_alike_and_meet_many_others() -> None:
 
 
 def whole(length: int) -> int:
-    """As much of a sound as is heard at most: never within 200 ms of a whole second, which a query may ask for."""
+    """Return the longest event of a sound: never within 200 ms of a whole second, which a query may ask for."""
     past = length % 1000
     return length - past + min(past, 800) if past >= 200 else length - past - 200
 
@@ -139,7 +139,7 @@ def test_out_of_range(clips: int, seconds: int) -> None:
 
 
 def test_too_few_sounds_or_too_short_ones() -> None:
-    with pytest.raises(DataError, match="sounds found 7, expected at least 8"):
+    with pytest.raises(DataError, match="there are 7 sounds, expected at least 8"):
         plan({f"s{number}": 900 for number in range(7)}, 5, 1)
-    with pytest.raises(DataError, match=r"sounds of at least 0\.7 s found 3, expected at least 4"):
+    with pytest.raises(DataError, match=r"there are 3 sounds of at least 0\.7 s, expected at least 4"):
         plan({f"s{number}": 700 if number < 3 else 699 for number in range(20)}, 5, 1)

@@ -1,4 +1,4 @@
-"""Rendering: silence where nothing is, each sound from its start, no click, no clipping, the same bytes."""
+"""Rendering: silence between events, each sound from its start, no click, no clipping, the same bytes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_bytes_are_pinned() -> None:
     ("event", "message"),
     [
         (Event("s11", 0, 500), "sound 's11' is not among the 10: add its file"),
-        (Event("s0", 0, 701), r"s0\.wav lasts 700 ms, its event longer"),
+        (Event("s0", 0, 701), r"s0\.wav lasts 700 ms, its event 701 ms"),
         (Event("s0", 9500, 10_100), "'s0' ends after 10000 ms"),
     ],
 )
@@ -100,5 +100,5 @@ def test_what_cannot_be_rendered(event: Event, message: str) -> None:
 
 def test_three_at_once_are_not_let_through() -> None:
     events = tuple(Event(f"s{number}", number, 700) for number in range(3))
-    with pytest.raises(DataError, match="more than two sounds at once pass full scale"):
+    with pytest.raises(DataError, match="more than two sounds at once exceed full scale"):
         render(Composite(0, "sequential", events), SOUNDS)

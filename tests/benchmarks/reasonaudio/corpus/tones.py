@@ -1,4 +1,4 @@
-"""Sounds that tests make: a tone each, so that nothing need be guessed about them."""
+"""Sounds for tests: one tone each, with known properties."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(path: Path, samples: npt.NDArray[np.floating], *, rate: int = 48_000, 
 
 
 def make_sounds(folder: Path) -> Path:
-    """One WAV file a sound of ``LENGTHS``."""
+    """Write one WAV file for each sound of ``LENGTHS``."""
     folder.mkdir(parents=True)
     for number, (label, seconds) in enumerate(LENGTHS.items()):
         write(folder / f"{label}.wav", tone(seconds, pitch=200.0 + 100 * number))

@@ -1,4 +1,4 @@
-"""The two-option setting: both clips hold the sounds named, one breaks what is asked (ReasonAudio, 5.1)."""
+"""Two-option items: both clips hold the named sounds, one violates a constraint (ReasonAudio, 5.1)."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_no_item_repeats_and_each_has_a_query_of_its_own() -> None:
 
 
 def test_clips_are_spread() -> None:
-    """Of 200 clips on each side at least 170 differ, and none comes more than a few times."""
+    """Of 200 clips on each side at least 170 differ, and none occurs more than a few times."""
     for side in ([choice.right for choice in CHOICES], [choice.wrong for choice in CHOICES]):
         assert len(set(side)) >= 170
         assert max(Counter(side).values()) <= 4
 
 
 def test_counting_sounds_is_no_way_to_choose() -> None:
-    """Whoever takes the clip with fewer sounds is right about as often as wrong: ties count one half."""
+    """The clip with fewer sounds is right about as often as wrong; ties count one half."""
     for task in TASKS:
         sizes = [(len(BY_ID[c.right].events), len(BY_ID[c.wrong].events)) for c in of(task)]
         fewer = sum((good < bad) + 0.5 * (good == bad) for good, bad in sizes) / len(sizes)
@@ -83,5 +83,5 @@ def test_each_constraint_of_a_mix_is_broken_at_times() -> None:
 
 
 def test_a_corpus_that_cannot_give_as_many_is_told_in_one_line() -> None:
-    with pytest.raises(DataError, match=r"^12 clips give \d+ of 40 negation queries"):
+    with pytest.raises(DataError, match=r"^12 clips give \d+ negation queries, expected 40"):
         make_choices(corpus(12, 8), 40, seed=1)

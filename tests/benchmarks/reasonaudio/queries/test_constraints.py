@@ -71,7 +71,7 @@ def test_what_is_asked_is_said_in_words() -> None:
 
 @pytest.mark.parametrize(("constraint", "why"), CASES, ids=lambda value: str(value))
 def test_a_constraint_implies_that_the_sounds_it_names_are_heard(constraint: Constraint, why: str | None) -> None:
-    """So a query needs no presence beside it, and an index need look at no other clips."""
+    """So a query needs no presence beside it, and an index can skip all other clips."""
     for composite in (CLIP, *corpus(50, 12)):
         if constraint.holds(composite):
             assert all(composite.event(sound) for sound in constraint.sounds)
@@ -79,7 +79,7 @@ def test_a_constraint_implies_that_the_sounds_it_names_are_heard(constraint: Con
 
 
 def test_json_and_back() -> None:
-    """The shape of the files, and equal values from it."""
+    """The JSON has the shape of the files, and gives equal values."""
     made: Constraints = tuple(dict.fromkeys(constraint for constraint, _ in CASES))
     assert msgspec.json.decode(msgspec.json.encode(made), type=Constraints) == made
     assert msgspec.json.encode((Order("dog", "rain"), Duration("dog", 2500))) == (
@@ -96,8 +96,8 @@ def test_json_and_back() -> None:
         ('[{"kind":"order","first":"dog"}]', "missing required field `second`"),
         ('[{"kind":"duration","sound":"dog","at_least_ms":2.5}]', "Expected `int`"),
         ('[{"kind":"duration","sound":"dog","at_least_ms":0}]', "expected more than 0 milliseconds"),
-        ('[{"kind":"overlap","one":"dog","other":"dog"}]', "'dog' stands on both sides"),
-        ('[{"kind":"negation","sound":"Church Bell"}]', "'Church Bell': expected lower-case words"),
+        ('[{"kind":"overlap","one":"dog","other":"dog"}]', "'dog' is on both sides"),
+        ('[{"kind":"negation","sound":"Church Bell"}]', "'Church Bell', expected lower-case words"),
     ],
 )
 def test_json_is_read_strictly(text: str, expected: str) -> None:

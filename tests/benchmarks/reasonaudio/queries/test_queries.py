@@ -1,4 +1,4 @@
-"""Queries, each held against a brute force over the clips' names that shares no code with them."""
+"""Queries, each compared with a brute force over the clips' names that shares no code with them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_relevance_by_brute_force(task: str) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_constraint_is_needed(task: str) -> None:
-    """Without it, and also with no more than the presence of its sounds, other clips would be right."""
+    """Without it, or with only the presence of its sounds, other clips would be relevant."""
     for query in of(task):
         for constraint in query.constraints:
             others = [c for c in query.constraints if c != constraint]
@@ -84,7 +84,7 @@ def test_neither_a_text_nor_a_set_of_constraints_comes_twice() -> None:
 def test_a_text_that_was_asked_before_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other sounds can read the same: "rain and dog" may be two sounds or one."""
     monkeypatch.setattr(queries, "wording", lambda constraints, key: "the same")
-    with pytest.raises(DataError, match="500 clips give 1 of 2 negation queries"):
+    with pytest.raises(DataError, match="500 clips give 1 negation queries, expected 2"):
         make_queries(CORPUS, 2, seed=1)
 
 
@@ -118,12 +118,12 @@ def test_fewer_queries_are_the_beginning_of_more() -> None:
 @pytest.mark.parametrize(
     ("clips", "per_task", "expected"),
     [
-        ([], 1, "0 clips give 0 of 1 negation queries (each with 1 to 1 relevant clips"),
-        (corpus(12, 8), 50, r"12 clips give \d+ of 50 negation queries"),
+        ([], 1, "0 clips give 0 negation queries, expected 1, each with 1 to 1 relevant clips"),
+        (corpus(12, 8), 50, r"12 clips give \d+ negation queries, expected 50"),
         (
             [clip(f"dog {n}-900, rain 1000-{2000 + n}", n) for n in range(40)],
             1,
-            "40 clips give 0 of 1 negation queries",
+            "40 clips give 0 negation queries, expected 1",
         ),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_corpus_that_cannot_give_as_many_is_told_in_one_line(
 
 
 def test_durations_near_every_whole_and_half_second_are_not_asked_for() -> None:
-    """The longest of them included: 10 ms decide nothing."""
+    """This includes the longest: 10 ms decide nothing."""
     clips = [clip(f"dog 0-{950 + 100 * n}", n) for n in range(21)]
     assert Index(clips).thresholds("dog") == ()
     assert Index([*clips[:3], *clips[11:]]).thresholds("dog") == (1500,)
@@ -168,7 +168,7 @@ def test_index_by_hand() -> None:
 
 
 def test_ten_thousand_clips_take_seconds() -> None:
-    """200 queries a task (about 3 s of work); two of each are held against brute force."""
+    """It makes 200 queries a task in about 3 s; two of each are compared with brute force."""
     clips = corpus(10_000, 64)
     began = time.process_time()
     made = make_queries(clips, 200, seed=1)

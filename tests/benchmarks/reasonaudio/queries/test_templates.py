@@ -1,4 +1,4 @@
-"""Every wording says all that is asked and nothing else."""
+"""Templates: every wording states all constraints and nothing else."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_each_sound_is_named_and_no_slot_is_left(asked: Constraints) -> None:
 
 
 def test_order_is_told_in_the_right_direction() -> None:
-    """Swapping the sounds swaps them in every wording: no wording is symmetric."""
+    """If the sounds are swapped, every wording swaps them: no wording is symmetric."""
     for constraints, swapped in (((Order(A, B),), (Order(B, A),)), ((*MIX, Order(A, B)), (*MIX, Order(B, A)))):
         assert not wordings(constraints) & wordings(swapped)
 

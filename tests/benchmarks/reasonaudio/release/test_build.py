@@ -1,4 +1,4 @@
-"""Building: the same bytes for any number of processes and after any stop; nothing that is not ours is touched."""
+"""Builds: the same bytes for any number of processes and after any stop; foreign files stay untouched."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(sounds: Path) -> Path:
-    """Built by two processes without a stop."""
+    """A corpus built by two processes without a stop."""
     again(sounds, sounds.parent / "whole", workers=2)
     return sounds.parent / "whole"
 
 
 @pytest.fixture
 def out(whole: Path, tmp_path: Path) -> Path:
-    """A copy to do harm to."""
+    """A copy of the corpus that tests may damage."""
     return Path(shutil.copytree(whole, tmp_path / "out"))
 
 
@@ -114,7 +114,7 @@ def test_bytes_do_not_depend_on_the_number_of_processes(
 
 
 def kill_when(files: int, sounds: Path, out: Path) -> None:
-    """Start the command and kill -9 it once that many files of clips are there; its processes end with it."""
+    """Start the command and kill -9 it once that many files of clips exist; its processes end with it."""
     process = subprocess.Popen([*COMMAND, str(sounds), str(out), *OPTIONS], stderr=subprocess.PIPE)
     folder = out / "clips"
     while not folder.is_dir() or sum(1 for _ in folder.iterdir()) < files:
@@ -137,7 +137,7 @@ def test_killed_at_any_moment_and_run_again(sounds: Path, whole: Path, tmp_path:
 
 
 def damage(out: Path) -> None:
-    """Clips cut short, with a wrong bit, lost, without metadata or with half of them; what a killed build leaves."""
+    """Damage clips: cut, with a wrong bit, lost, without metadata or half of them; leave unfinished files."""
     clips = sorted((out / "clips").glob("*.flac"))
     clips[3].write_bytes(clips[3].read_bytes()[:1000])
     flipped = bytearray(clips[20].read_bytes())
@@ -182,17 +182,17 @@ def test_what_is_whole_is_left_alone(sounds: Path, out: Path) -> None:
 
 def test_another_corpus_is_not_built_over(sounds: Path, out: Path, tmp_path: Path) -> None:
     before = contents(out)
-    with pytest.raises(DataError, match=r"out holds a corpus of seed 20261028, asked for is 5: build into another"):
+    with pytest.raises(DataError, match=r"out holds a corpus of seed 20261028, expected 5: build into another"):
         again(sounds, out, seed=5)
-    with pytest.raises(DataError, match="holds a corpus of clips 60, asked for is 61"):
+    with pytest.raises(DataError, match="holds a corpus of clips 60, expected 61"):
         again(sounds, out, clips=61)
     other = make_sounds(tmp_path / "other")
     write(other / "dog.wav", tone(1.5, pitch=99))
-    with pytest.raises(DataError, match=r"holds a corpus of sounds 'dog': [0-9a-f]{64}, asked for is 'dog': [0-9a-f]"):
+    with pytest.raises(DataError, match=r"holds a corpus of sounds 'dog': [0-9a-f]{64}, expected 'dog': [0-9a-f]"):
         again(other, out)
     write(other / "wolf.wav", tone(1.0))
     (other / "dog.wav").unlink()
-    with pytest.raises(DataError, match=r"sounds 'dog': [0-9a-f]{64}, asked for is 'dog': none"):
+    with pytest.raises(DataError, match=r"sounds 'dog': [0-9a-f]{64}, expected 'dog': none"):
         again(other, out)
     assert contents(out) == before
 
@@ -226,7 +226,7 @@ def test_another_dataset_is_not_written_over(sounds: Path, tmp_path: Path, name:
 
 
 def test_a_second_build_at_the_same_time_is_refused(sounds: Path, whole: Path, tmp_path: Path) -> None:
-    """It would take the first one's unfinished files for foreign ones, or for left over ones."""
+    """It would take the first one's unfinished files for foreign or abandoned ones."""
     out = tmp_path / "out"
 
     def meanwhile(items: Sequence[object], what: str) -> Sequence[object]:
@@ -240,13 +240,13 @@ def test_a_second_build_at_the_same_time_is_refused(sounds: Path, whole: Path, t
 
 def test_places_that_cannot_be(sounds: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(DataError, match=r"file.*not written \((Not a directory|File exists)\)"):
+    with pytest.raises(DataError, match=r"file.* was not written \((Not a directory|File exists)\)"):
         again(sounds, tmp_path / "file")
     with pytest.raises(SpecError, match="lies in the folder of sounds: build elsewhere"):
         again(sounds, sounds / "out")
-    with pytest.raises(SpecError, match="workers 0: expected at least 1"):
+    with pytest.raises(SpecError, match="workers is 0, expected at least 1"):
         again(sounds, tmp_path / "out", workers=0)
-    with pytest.raises(SpecError, match="choices per task -1: expected at least 0"):
+    with pytest.raises(SpecError, match="choices per task is -1, expected at least 0"):
         build(sounds, tmp_path / "out", choices_per_task=-1)
     assert not (sounds / "out").exists()
     assert not (tmp_path / "out").exists()
@@ -256,7 +256,7 @@ def test_a_clip_that_cannot_be_written_is_named(sounds: Path, out: Path) -> None
     clip = a_clip(out)
     clip.unlink()
     clip.mkdir()
-    with pytest.raises(DataError, match=rf"{clip}: not written \(Is a directory\)"):
+    with pytest.raises(DataError, match=rf"{clip} was not written \(Is a directory\)"):
         again(sounds, out)
 
 
@@ -277,25 +277,25 @@ def test_metadata_and_audio_that_disagree(out: Path) -> None:
             load_reasonaudio(out)
 
     replaced(beside, f'"end_ms":{end}', f'"end_ms":{end - 1}')
-    refused(rf"{beside}: tells something else than .*clips\.jsonl:18: build the corpus again")
+    refused(rf"{beside} differs from .*clips\.jsonl:18: build the corpus again")
     beside.write_bytes(told)
     soundfile.write(clip, soundfile.read(clip, dtype="int16")[0][:96_000], 48_000)
-    refused(rf"{clip}: sha256 is [0-9a-f]+, clips\.jsonl says [0-9a-f]+: build the corpus again")
+    refused(rf"{clip}: sha256 is [0-9a-f]+, expected [0-9a-f]+ as clips\.jsonl states: build the corpus again")
     clip.unlink()
-    refused(rf"clips\.jsonl:18: clip '{clip.stem}': no such file in clips/")
+    refused(rf"clips\.jsonl:18: clip '{clip.stem}' has no file in clips/")
     clip.write_bytes(heard)
     replaced(listed, f"-{end}", f"-{end - 1}")
-    refused(r"clips\.jsonl:\d+: clip .*: no such file in clips/")
+    refused(r"clips\.jsonl:\d+: clip .* has no file in clips/")
     listed.write_bytes(lines)
     replaced(listed, f'"end_ms":{end}', f'"end_ms":{end - 1}')
-    refused(r"clips\.jsonl:\d+: tells of other events than the clip's name")
+    refused(r"clips\.jsonl:\d+: events differ from those of the clip's name")
     listed.write_bytes(b"".join(lines.splitlines(keepends=True)[:-1]))
     refused(r"clips\.jsonl: clip .* is missing \(1 such\)")
 
 
 def test_a_recipe_of_another_schema_or_none(sounds: Path, out: Path) -> None:
     replaced(out / "corpus.json", '"schema": 1', '"schema": 2')
-    with pytest.raises(DataError, match=r"corpus\.json: schema 2, expected 1"):
+    with pytest.raises(DataError, match=r"corpus\.json: schema is 2, expected 1"):
         again(sounds, out)
     (out / "corpus.json").write_text("{")
     with pytest.raises(DataError, match=r"corpus\.json: .*restore it or build into an empty folder"):
@@ -316,4 +316,4 @@ def test_the_command_tells_hash_and_errors(
     assert main(["reasonaudio", "build", str(out / "clips"), str(out / "new"), *OPTIONS]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "rename it to what is heard" in error
+    assert "rename it to what it sounds like" in error

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def listed(folder: Path) -> list[dict[str, object]]:
-    """``clips.jsonl`` as a build writes it."""
+    """Return the content of ``clips.jsonl`` as a build writes it."""
     return [
         {
             "id": c.id,
@@ -190,7 +190,7 @@ def test_a_pin_is_held_against_the_queries(folder: Path) -> None:
 
 
 def bare(folder: Path, queries: str = 'id,task,text\nq1,order,"dog, then rain"\n', ending: str = "") -> None:
-    """A release: clips with names of their own, CSV files, neither constraints nor choices."""
+    """Turn the folder into a release: clips with other names, CSV files, neither constraints nor choices."""
     for number, composite in enumerate(clips):
         (folder / "clips" / f"{composite.id}.flac").rename(folder / "clips" / f"clip {number} (dog_rain).flac")
     for name in ("queries.jsonl", "qrels.tsv", "choices.jsonl"):
@@ -262,33 +262,39 @@ ANY = '{"id":"q","task":"order","text":"dog","constraints":[{"kind":"presence","
 IN_ORDER = ',"constraints":[{"kind":"order","first":"dog","second":"rain"}]'
 Q, R, H = "queries.jsonl", "qrels.tsv", "choices.jsonl"
 BAD: list[tuple[Change, str]] = [
-    (without(Q), "out: no queries.jsonl: a reasonaudio folder holds one of queries.jsonl, queries.csv"),
-    (write("queries.csv", "id,task,text\n"), "out: both queries.jsonl and queries.csv"),
-    (write(Q, ""), "queries.jsonl: no queries"),
+    (without(Q), "out holds no queries.jsonl, expected one of queries.jsonl, queries.csv: write one"),
+    (write("queries.csv", "id,task,text\n"), "out holds both queries.jsonl and queries.csv"),
+    (write(Q, ""), "queries.jsonl holds no queries"),
     (append(Q, ANY), "queries.jsonl:3: query 'q' has no relevant clip"),
     (all_relevant, "queries.jsonl:3: all 3 clips are relevant to 'q'"),
     (edit(Q, "negation-001", "order-001"), "queries.jsonl:2: id 'order-001' stands on line 1"),
-    (edit(Q, '"order-001"', '" "'), "queries.jsonl:1: id ' ': expected a name"),
-    (edit(Q, '"task":"order"', '"task":"orders"'), "queries.jsonl:1: task 'orders': did you mean 'order'?"),
-    (edit(Q, '"task":"order"', '"task":"mix"'), "queries.jsonl:1: task 'mix', its constraints are of 'order'"),
-    (edit(H, '"task":"order"', '"task":"overlap"'), "choices.jsonl:1: task 'overlap', its constraints are of 'order'"),
+    (edit(Q, '"order-001"', '" "'), "queries.jsonl:1: id is ' ', expected printable"),
+    (
+        edit(Q, '"task":"order"', '"task":"orders"'),
+        "queries.jsonl:1: task is 'orders', expected one of negation, order, overlap, duration, mix: did you mean",
+    ),
+    (edit(Q, '"task":"order"', '"task":"mix"'), "queries.jsonl:1: task is 'mix', expected 'order' as its constraints"),
+    (
+        edit(H, '"task":"order"', '"task":"overlap"'),
+        "choices.jsonl:1: task is 'overlap', expected 'order' as its constraints",
+    ),
     (edit(Q, "dog, then rain", " "), "queries.jsonl:1: the text of 'order-001' is empty"),
     (edit(Q, '"kind":"order"', '"kind":"loud"'), "queries.jsonl:1: Invalid value 'loud'"),
-    (edit(Q, IN_ORDER, ""), "queries.jsonl:1: no constraints (nor have 0 others of 2 queries)"),
-    (without(R), "out: no qrels.tsv"),
-    (write(R, "query-id\tclip-id\tscore\n"), "qrels.tsv: names no relevant clip"),
+    (edit(Q, IN_ORDER, ""), "queries.jsonl:1: the query has no constraints (nor have 0 others of 2 queries)"),
+    (without(R), "out holds no qrels.tsv"),
+    (write(R, "query-id\tclip-id\tscore\n"), "qrels.tsv names no relevant clip"),
     (
         edit(R, "query-id\tclip-id\tscore\n", ""),
         "qrels.tsv:1: columns missing 'query-id', 'clip-id', 'score'; unknown",
     ),
     (
         append(R, "order-001\n"),
-        "qrels.tsv:6: 1 cells, expected 3 (query-id, clip-id, score): part cells by",
+        "qrels.tsv:6: 1 cells, expected 3 (query-id, clip-id, score): separate cells by",
     ),
-    (edit(R, "\t1\n", "\t0\n"), "qrels.tsv:2: score '0': expected 1"),
-    (edit(R, "order-001", "order-01"), "qrels.tsv:2: query 'order-01': did you mean 'order-001'? no such query"),
-    (edit(R, A.id, "00007_seq_dog.0-5"), "qrels.tsv:2: clip '00007_seq_dog.0-5': no such file"),
-    (append(R, f"order-001\t{A.id}\t1\n"), f"qrels.tsv:6: clip {A.id!r} is named for 'order-001' before"),
+    (edit(R, "\t1\n", "\t0\n"), "qrels.tsv:2: score is '0', expected 1"),
+    (edit(R, "order-001", "order-01"), "qrels.tsv:2: query 'order-01' is unknown: did you mean 'order-001'? correct"),
+    (edit(R, A.id, "00007_seq_dog.0-5"), "qrels.tsv:2: clip '00007_seq_dog.0-5' has no file in clips/"),
+    (append(R, f"order-001\t{A.id}\t1\n"), f"qrels.tsv:6: clip {A.id!r} is named for 'order-001' twice"),
     (
         edit(R, f"order-001\t{A.id}", f"order-001\t{B.id}"),
         f"qrels.tsv:2: clip {B.id!r} is not relevant to 'order-001': dog (1.00-2.00 s) does not end before rain",
@@ -297,7 +303,7 @@ BAD: list[tuple[Change, str]] = [
         edit(R, f"order-001\t{C.id}\t1\n", ""),
         f"queries.jsonl:1: clip {C.id!r} meets every constraint of 'order-001' and is not stated",
     ),
-    (edit(H, f'"wrong":"{B.id}"', '"wrong":"b"'), "choices.jsonl:1: clip 'b': no such file"),
+    (edit(H, f'"wrong":"{B.id}"', '"wrong":"b"'), "choices.jsonl:1: clip 'b' has no file in clips/"),
     (
         edit(H, f'"right":"{A.id}"', f'"right":"{B.id}"'),
         "choices.jsonl:1: the right clip is wrong: dog (1.00-2.00 s) does not",
@@ -308,24 +314,24 @@ BAD: list[tuple[Change, str]] = [
     ),
     (edit(H, "negation-choice-002", "order-choice-001"), "choices.jsonl:3: id 'order-choice-001' stands on line 1"),
     (edit(H, "order-choice-001", "order-001"), "choices.jsonl:1: id 'order-001' is that of a query"),
-    (edit(H, IN_ORDER, ""), "choices.jsonl:1: no constraints, unlike the queries"),
-    (emptied, "clips: no clips: expected sound files"),
+    (edit(H, IN_ORDER, ""), "choices.jsonl:1: the choice has no constraints, unlike the queries"),
+    (emptied, "clips holds no clips, expected sound files"),
     (renamed("clips", "sounds"), "clips cannot be read (No such file"),
-    (write("clips/notes.txt", ""), "notes.txt: no sound file"),
-    (write(f"clips/{A.id}.wav", ""), f"a clip {A.id!r} is there as {A.id}.flac"),
-    (write("clips/x.flac", ""), "x.flac: name 'x': expected NUMBER_"),
+    (write("clips/notes.txt", ""), "notes.txt is no sound file"),
+    (write(f"clips/{A.id}.wav", ""), f"clip {A.id!r} is there as {A.id}.flac"),
+    (write("clips/x.flac", ""), "x.flac: name is 'x', expected NUMBER_"),
     (
         relisted(lambda lines: lines[1].update(events=lines[0]["events"])),
-        f"clips.jsonl:2: tells of other events than the clip's name {B.id!r}",
+        f"clips.jsonl:2: events differ from those of the clip's name {B.id!r}",
     ),
     (
         relisted(lambda lines: lines[1].update(pattern="single-overlap")),
-        f"clips.jsonl:2: tells of other events than the clip's name {B.id!r}",
+        f"clips.jsonl:2: events differ from those of the clip's name {B.id!r}",
     ),
     (relisted(lambda lines: lines.pop(1)), f"clips.jsonl: clip {B.id!r} is missing (1 such)"),
     (relisted(lambda lines: lines.clear()), f"clips.jsonl: clip {A.id!r} is missing (3 such)"),
     (relisted(lambda lines: lines[0].update(id="00009_seq_a.0-9_b.9-10")), "clips.jsonl:1: clip '00009_seq_a.0-9"),
-    (relisted(lambda lines: lines[2].update(sha256="0" * 64)), "clips.jsonl says 0000"),
+    (relisted(lambda lines: lines[2].update(sha256="0" * 64)), "expected " + "0" * 64 + " as clips.jsonl states"),
     (
         append("dataset.toml", 'identical_captions = "merge"\n'),
         "identical_captions is for layout 'captions': remove it",
@@ -345,10 +351,10 @@ def test_a_folder_that_contradicts_itself_is_refused_in_one_line(folder: Path, c
 @pytest.mark.parametrize(
     ("queries", "expected"),
     [
-        ("id,text\nq1,dog\n", "queries.csv:1: columns missing 'task': expected id, task, text"),
-        ("", "queries.csv: no queries"),
+        ("id,text\nq1,dog\n", "queries.csv:1: columns missing 'task', expected id, task, text"),
+        ("", "queries.csv holds no queries"),
         ("id,task,text\nq1,order,dog, then rain\n", "queries.csv:2: 4 cells, expected 3"),
-        ("id,task,text\nq1,other,dog\n", "queries.csv:2: task 'other'"),
+        ("id,task,text\nq1,other,dog\n", "queries.csv:2: task is 'other'"),
         ("id,task,text\nq1,order,dog\nq1,order,rain\n", "queries.csv:3: id 'q1' stands on line 2"),
         ('id,task,text\nq1,order,"dog', "queries.csv:2: no readable CSV"),
         ("id,task,text\nq1,order,\udcff\n", "queries.csv:2: invalid UTF-8"),
@@ -368,5 +374,5 @@ def test_a_choice_with_constraints_where_the_queries_have_none(folder: Path) -> 
     )
     bare(folder)
     (folder / "choices.jsonl").write_text(choices)
-    with pytest.raises(DataError, match=r"choices.jsonl:1: constraints, unlike the queries"):
+    with pytest.raises(DataError, match=r"choices.jsonl:1: the choice has constraints, unlike the queries"):
         load_reasonaudio(folder)
