@@ -25,9 +25,10 @@ NESTED = ["*/*"]
 Kind = Literal["model", "dataset"]
 #: Cause and remedy of a failed download.
 Reason = tuple[str, str]
-#: End of a cause that says why nothing is downloaded; the doctor cuts it off, since it never downloads.
-FORBIDDEN = " and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
-_ABSENT = (f"it is not, or not whole, in the local cache{FORBIDDEN}", "download it once with a network connection")
+_ABSENT = (
+    "it is not, or not whole, in the local cache",
+    "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE",
+)
 
 #: Errors of the disk, not of the network.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
