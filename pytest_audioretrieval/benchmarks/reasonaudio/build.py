@@ -6,7 +6,6 @@ moment is finished by the same command, clips that were damaged since are made a
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import os
@@ -15,7 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import chain
 from multiprocessing import connection, get_context, parent_process
@@ -24,6 +23,7 @@ from typing import NamedTuple
 
 import msgspec
 import soundfile
+from filelock import FileLock, Timeout
 
 from pytest_audioretrieval.base.files import write_atomically
 from pytest_audioretrieval.base.progress import Tracker
@@ -45,6 +45,8 @@ from pytest_audioretrieval.errors import DataError, SpecError
 
 NAME = "reasonaudio"
 LICENCE = "that of its sounds, which corpus.json lists"
+#: File that is locked while a build is at work; a killed build leaves it behind, unlocked.
+LOCK = ".build.lock"
 #: Clips that a process is handed at a time.
 CHUNK = 20
 
@@ -129,16 +131,23 @@ def _told(out: Path) -> Iterator[None]:
 
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Hold the folder against a second build, which would take this one's unfinished files for left over ones."""
+    """Lock the folder against a second build, which would take this one's unfinished files for left over ones."""
     out.mkdir(parents=True, exist_ok=True)
-    handle = os.open(out, os.O_RDONLY)
+    lock = FileLock(str(out / LOCK))
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise DataError(
+            f"{out}: another build is at work there", remedy="let it end, or build into another folder"
+        ) from None
+    except NotImplementedError:
+        raise DataError(f"{out} cannot be locked", remedy="build into a folder of another file system") from None
+    try:
         yield
-    except BlockingIOError:
-        raise DataError(f"{out}: another build is at work there: let it end, or build into another folder") from None
     finally:
-        os.close(handle)
+        with suppress(OSError):
+            (out / LOCK).unlink()
+        lock.release()
 
 
 def _recipe(atoms: Mapping[str, Atomic], clips: int, seed: int, seconds: int) -> Recipe:
