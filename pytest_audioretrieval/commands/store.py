@@ -106,11 +106,11 @@ def prune(arguments: argparse.Namespace) -> int:
 
 
 def _row(space: Space) -> tuple[str, ...]:
-    about = space.about
+    info = space.info
     return (
-        about.model,
-        about.weights_sha256[:DIGITS],
-        about.protocol,
+        info.model,
+        info.weights_sha256[:DIGITS],
+        info.protocol,
         space.folder.name.partition("-")[0],
         space.made_on,
         str(space.vectors),

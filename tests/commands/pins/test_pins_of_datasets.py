@@ -18,8 +18,8 @@ from tests.models.hub.stub import HubStub, Place, told
 DATASET, OTHER = f"datasets/tiny/tones@{COMMIT}", "f" * 40
 FIRST, SECOND = (f"data/test-{n:05}-of-00002.parquet" for n in range(2))
 COLD = (
-    f"dataset tiny/tones@{COMMIT}: it is not, or not whole, in the local cache and --retrieval-offline or "
-    "HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+    f"dataset tiny/tones@{COMMIT}: it is not, or not whole, in the local cache: download it once with a network "
+    "connection, without --retrieval-offline and HF_HUB_OFFLINE"
 )
 
 
@@ -140,11 +140,17 @@ def test_a_transfer_that_went_wrong_is_not_pinned(place: Place, stub: HubStub) -
     ("arguments", "expected"),
     [
         *(
-            ((f"datasets/tiny/tones{commit}",), f"'datasets/tiny/tones{commit}': expected datasets/OWNER/NAME@<40 hex")
+            (
+                (f"datasets/tiny/tones{commit}",),
+                f"'datasets/tiny/tones{commit}' names no commit of a dataset, expected datasets/OWNER/NAME@<40 hex",
+            )
             for commit in ("@main", "@" + COMMIT[:12], "@" + "A" * 40, "", "@")
         ),
-        ((f"datasets/tones@{COMMIT}",), f"'datasets/tones@{COMMIT}': expected datasets/OWNER/NAME@<40 hex digits>"),
-        ((f"tiny/tones@{COMMIT}", "--files", "*"), "--files chooses files of a dataset: expected datasets/OWNER/NAME@"),
+        (
+            (f"datasets/tones@{COMMIT}",),
+            f"'datasets/tones@{COMMIT}' names no commit of a dataset, expected datasets/OWNER/NAME@<40 hex digits>",
+        ),
+        ((f"tiny/tones@{COMMIT}", "--files", "*"), "--files chooses files of a dataset, and "),
         ((DATASET, "--offline"), COLD),
     ],
 )

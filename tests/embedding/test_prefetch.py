@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pytest_audioretrieval.embedding.ahead import ahead
+from pytest_audioretrieval.embedding.prefetch import prefetch
 
 
 def test_results_come_in_order_however_long_each_takes() -> None:
@@ -15,18 +15,18 @@ def test_results_come_in_order_however_long_each_takes() -> None:
         time.sleep(0.02 if item % 2 == 0 else 0)
         return item * 10
 
-    assert list(ahead(slow_first, range(7))) == [0, 10, 20, 30, 40, 50, 60]
-    assert list(ahead(slow_first, [])) == []
+    assert list(prefetch(slow_first, range(7))) == [0, 10, 20, 30, 40, 50, 60]
+    assert list(prefetch(slow_first, [])) == []
 
 
 def test_two_are_worked_on_at_once() -> None:
     both = threading.Barrier(2, timeout=5)
-    assert sorted(ahead(lambda item: both.wait(), "ab")) == [0, 1]
+    assert sorted(prefetch(lambda item: both.wait(), "ab")) == [0, 1]
 
 
 def test_no_more_is_begun_than_is_held() -> None:
     begun: list[int] = []
-    results = ahead(lambda item: begun.append(item) or item, range(10))  # type: ignore[func-returns-value]
+    results = prefetch(lambda item: begun.append(item) or item, range(10))  # type: ignore[func-returns-value]
     for taken in range(3):
         assert next(results) == taken
         assert len(begun) <= taken + 2
@@ -35,7 +35,7 @@ def test_no_more_is_begun_than_is_held() -> None:
 
 
 def test_an_error_is_raised_in_its_turn() -> None:
-    results = ahead(lambda item: 1 // item, [1, 0, 1])
+    results = prefetch(lambda item: 1 // item, [1, 0, 1])
     assert next(results) == 1
     with pytest.raises(ZeroDivisionError):
         next(results)

@@ -14,8 +14,8 @@ from tests.models.hub.stub import HubStub, Place, told, waits
 
 MODEL = f"tiny/clap@{COMMIT}"
 COLD = (
-    f"{MODEL}: it is not, or not whole, in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the "
-    "network: download it once with a network connection"
+    f"{MODEL}: it is not, or not whole, in the local cache: download it once with a network connection, without "
+    "--retrieval-offline and HF_HUB_OFFLINE"
 )
 
 
@@ -189,13 +189,13 @@ def test_weights_that_no_listing_has(place: Place, stub: HubStub) -> None:
         ),
         ("tiny/clap@0123456", "model 'tiny/clap@0123456': revision '0123456' is no full commit: give 40 hex"),
         (f"mteb/Clotho@{'0' * 40}", "mteb/Clotho is a dataset: python -m pytest_audioretrieval pins add datasets/mteb"),
-        ("tiny/clap", "'tiny/clap' names no commit: expected tiny/clap@<40 hex digits>"),
+        ("tiny/clap", "'tiny/clap' names no commit, expected tiny/clap@<40 hex digits>"),
         (
             "laion/clap-htsat-unfused",
-            "'laion/clap-htsat-unfused' names no commit: expected laion/clap-htsat-unfused@<40 hex digits>, such as "
+            "'laion/clap-htsat-unfused' names no commit, expected laion/clap-htsat-unfused@<40 hex digits>, such as "
             "the pinned laion/clap-htsat-unfused@8fa0f1c6d0433df6e97c127f64b2a1d6c0dcda8a",
         ),
-        ("builtin/tiny-clap-fused", "'builtin/tiny-clap-fused' is no model of a hub: expected ID@COMMIT; folders and"),
+        ("builtin/tiny-clap-fused", "'builtin/tiny-clap-fused' is no model of a hub, expected ID@COMMIT: leave it"),
     ],
 )
 def test_what_cannot_be_pinned(text: str, expected: str, place: Place, stub: HubStub) -> None:

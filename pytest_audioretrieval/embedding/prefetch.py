@@ -1,4 +1,4 @@
-"""Several items are worked on while the results of those before them are used."""
+"""Prefetching by threads: the next items are worked on while earlier results are used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Decoders and the resampler work without the interpreter's lock; a third thread gains little beside the model's.
+#: Threads. Decoders and the resampler release the interpreter's lock; a third thread gains little beside the model's.
 WORKERS = 2
 
 
-def ahead(work: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
-    """``map(work, items)``, in order, done by ``workers`` threads; never more than that many results are held.
+def prefetch(work: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
+    """Yield ``map(work, items)`` in order, done by ``workers`` threads; at most that many results are held.
 
-    What ``work`` raises is raised in its item's turn.
+    An error of ``work`` is raised in its item's turn.
     """
     with ThreadPoolExecutor(workers, thread_name_prefix="decode") as pool:
         waiting: deque[Future[R]] = deque()
