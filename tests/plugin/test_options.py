@@ -124,7 +124,7 @@ WRONG = [
     (
         "dataset",
         ".",
-        "*dataset.toml is missing: a dataset folder holds dataset.toml (name, licence) and captions.jsonl",
+        "*dataset.toml is missing: make a folder of dataset.toml (name, licence) and captions.jsonl",
     ),
 ]
 

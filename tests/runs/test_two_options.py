@@ -175,7 +175,7 @@ def test_what_a_dataset_does_not_ask(direction) -> None:
 
 
 def test_a_dataset_of_choices_says_what_it_is_for() -> None:
-    with pytest.raises(DataError, match="asks nothing in direction t2a: it is for direction choice;"):
+    with pytest.raises(DataError, match="asks nothing in direction t2a, expected direction choice: choose"):
         measure(Fake(VECTORS), dataset(*CHOICES), "t2a")
 
 

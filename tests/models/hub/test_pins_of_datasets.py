@@ -111,7 +111,7 @@ def test_of_a_named_set_all_its_subsets(place: Place) -> None:
         }
         told_so = place.pytest("--model", "builtin/tiny-clap-fused", "--retrieval-dataset", f"mteb/MACS_t2a@{COMMIT}",
                                "--retrieval-suite", "captions", "--retrieval-offline")  # fmt: skip
-    assert "3 clips, expected 393" in told_so.stdout
+    assert "3 clips, expected the 393" in told_so.stdout
 
 
 def test_other_bytes_are_refused_by_whoever_reads_them_later(place: Place, stub: HubStub) -> None:
@@ -164,7 +164,7 @@ def test_what_cannot_be_pinned_asks_nobody(
         (
             DATASET,
             "data/none-*",
-            f"dataset tiny/tones@{COMMIT} has no file data/none-*: it is not laid out as expected",
+            f"dataset tiny/tones@{COMMIT} has no file data/none-*: name a commit that is laid out so",
         ),
     ],
 )
