@@ -14,8 +14,8 @@ pytestmark = pytest.mark.retrieval(datasets=["reasoning"])
 @pytest.fixture
 def task(request, dataset, retrieval_target):
     """A slice, where the dataset has it: a release may come without choices."""
-    asked = dataset.choices if retrieval_target.direction == "choice" else dataset.queries
-    there = dict.fromkeys(item.slice for item in asked)
+    items = retrieval_target.asks.items(dataset)
+    there = dict.fromkeys(item.slice for item in items if getattr(item, "slice", ""))
     if request.param not in there:
         pytest.skip(
             f"{dataset.name} {retrieval_target.direction} has no {request.param}: has {', '.join(there) or 'none'}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_audioretrieval.plugin.fixtures import NO_BENCHMARK, ONE_TAKE
+from pytest_audioretrieval.plugin.throughput_needs import NO_BENCHMARK, ONE_TAKE
 
 pytestmark = [
     pytest.mark.retrieval(datasets=["sounds"], directions=["t2a"]),

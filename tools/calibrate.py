@@ -1,9 +1,9 @@
-"""Script that runs the calibration grid and writes docs/calibration.csv and the tables of docs/calibration.md.
+"""Run the calibration grid; write docs/explanation/calibration.csv and the generated part of calibration.md beside it.
 
     make calibrate
 
-It takes about half an hour on one core. Each finished cell is kept, under a name that changes with the method, the
-simulation and the number of trials; a second run continues where the first one stopped.
+One core, about half an hour. Each cell is kept as it is done, under a name that changes with the method, the simulation
+and the number of trials; a second run goes on where the first one stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulation import Cell, Tally, grid, run
 from pytest_audioretrieval.stats import bootstrap
 
 ROOT = Path(__file__).resolve().parent.parent
-CSV, PAGE = ROOT / "docs" / "calibration.csv", ROOT / "docs" / "calibration.md"
+CSV, PAGE = ROOT / "docs/explanation/calibration.csv", ROOT / "docs/explanation/calibration.md"
 BEGIN, END = "<!-- made by `make calibrate`: begin -->", "<!-- made by `make calibrate`: end -->"
 CELL = [f.name for f in fields(Cell) if f.name != "drop"]
 TALLY = [f.name for f in fields(Tally)]

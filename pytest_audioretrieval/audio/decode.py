@@ -1,4 +1,4 @@
-"""From a file, or an array a user hands in, to a ``Waveform`` that is worth measuring."""
+"""Decoding and checks: from a sound file or a user's array to a ``Waveform``."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from pytest_audioretrieval.audio.truncation import shortfall
 from pytest_audioretrieval.audio.types import Samples, Waveform
 from pytest_audioretrieval.errors import AudioError
 
-#: Hz; outside of it a header is damaged, or holds something else than a rate.
+#: Lowest and highest rate in Hz; a header with any other is damaged, or holds something else than a rate.
 RATES = (1_000, 768_000)
-#: Frames times channels: 2 GiB of float32, 1.7 hours of 44.1 kHz stereo.
+#: Most samples (frames times channels) of a clip: 2 GiB of float32, 1.7 hours of 44.1 kHz stereo.
 MAX_SAMPLES = 2**29
 #: Lossy codecs overshoot full scale by a few percent; unscaled integers by a factor of thousands.
 MAX_AMPLITUDE = 4.0
-#: Channels an array may have before it is taken for one with its axes swapped.
+#: Most channels of an array; one with more is taken for an array with swapped axes.
 MAX_ARRAY_CHANNELS = 8
-#: Below -120 dBFS nothing is left of a 16-bit recording.
+#: Peak of a silent clip, -120 dBFS: below it nothing is left of a 16-bit recording.
 SILENCE_PEAK = 1e-6
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is worth reporting of a clip, without being an error.
+    """Peak, silence and duration of a clip.
 
     Attributes:
-        peak: greatest absolute sample; above 1.0 for files that an int16 round trip would clip.
-        silent: whether the peak is below -120 dBFS; all silent clips get one and the same embedding.
+        peak: greatest absolute sample; an int16 round trip would clip a file with more than 1.0.
+        silent: whether the peak is below -120 dBFS; all silent clips get the same embedding.
         seconds: duration.
     """
 
@@ -44,19 +44,19 @@ class Facts:
 
 
 def decode(source: Path | bytes, *, name: str) -> Waveform:
-    """Read a recording as it is stored: every channel, at its own rate, full scale +-1, nothing substituted.
+    """Read a recording as it is stored: every channel, at its own rate, full scale +-1.
 
     Args:
         source: a file, or its bytes, in any format libsndfile reads (WAV, FLAC, OGG, MP3, AIFF, ...).
         name: how errors call the clip.
 
     Raises:
-        AudioError: unreadable, damaged or cut short; no frames; a rate or length that cannot be;
-            samples that are not finite, or above 4 in absolute value.
+        AudioError: the file is unreadable, damaged, cut short or empty; its rate or length is impossible; a sample is
+            not finite, or above 4 in absolute value.
     """
     content = source if isinstance(source, bytes) else _content(source, name)
     if not content:
-        _refuse(name, "the file is empty", "an audio file", "restore or remove it")
+        _refuse(name, "an empty file", "an audio file", "restore or remove it")
     try:
         with soundfile.SoundFile(_opened(source, content)) as file:
             _check_header(file, name)
@@ -73,7 +73,7 @@ def decode(source: Path | bytes, *, name: str) -> Waveform:
 
 
 def check(samples: npt.NDArray[Any], rate: int, *, name: str) -> Waveform:
-    """Take an array as a clip, or say why it is none; the array is copied.
+    """Return a copy of an array as a clip, or raise the reason why it cannot be one.
 
     Args:
         samples: floats in +-1, of shape ``(frames,)`` or ``(frames, channels)`` with at most 8 channels.
@@ -81,8 +81,8 @@ def check(samples: npt.NDArray[Any], rate: int, *, name: str) -> Waveform:
         name: how errors call the clip.
 
     Raises:
-        AudioError: no numpy array; integers; another shape, or one that could be read either way; no frames;
-            a rate that cannot be; samples that are not finite, or above 4 in absolute value.
+        AudioError: ``samples`` is no numpy array of floats, has no frames, another shape, or one whose axes cannot be
+            told apart; ``rate`` is impossible; a sample is not finite, or above 4 in absolute value.
     """
     _check_rate(rate, name)
     _check_type(samples, name)
@@ -93,7 +93,7 @@ def check(samples: npt.NDArray[Any], rate: int, *, name: str) -> Waveform:
 
 
 def describe(waveform: Waveform) -> Facts:
-    """Peak, silence and duration of a clip."""
+    """Return peak, silence and duration of a clip."""
     peak = float(np.max(np.abs(waveform.samples)))
     return Facts(peak=peak, silent=peak < SILENCE_PEAK, seconds=len(waveform.samples) / waveform.rate)
 
@@ -102,18 +102,19 @@ def _content(path: Path, name: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        _refuse(name, f"cannot read {path}: {error.strerror}", "a readable file", "restore it or correct its path")
+        found = f"that {path} cannot be read ({error.strerror})"
+        _refuse(name, found, "a readable file", "restore it or correct its path")
 
 
 def _opened(source: Path | bytes, content: bytes) -> str | io.BytesIO:
-    """Formats are told by their content; only an MP3 may start in a way that nothing but its name gives away."""
+    """Return the file's bytes, or the path of an MP3: some start with bytes that only the name tells from noise."""
     if isinstance(source, Path) and source.suffix.lower() == ".mp3":
         return str(source)
     return _Content(content)
 
 
 class _Content(io.BytesIO):
-    """Bytes in which a damaged header may seek before the start: libsndfile's callback lets no error out."""
+    """Bytes of a file, in which a damaged header may seek before the start; libsndfile's callback lets no error out."""
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         try:
@@ -179,5 +180,5 @@ def _check_values(samples: npt.NDArray[Any], name: str) -> None:
         _refuse(name, f"an amplitude of {peak:g}", "floats in +-1", "divide integers by full scale (32768 for int16)")
 
 
-def _refuse(name: str, found: str, expected: str, do: str) -> NoReturn:
-    raise AudioError(f"clip {name!r}: found {found}; expected {expected}; {do}")
+def _refuse(name: str, found: str, expected: str, remedy: str) -> NoReturn:
+    raise AudioError(f"clip {name!r}: found {found}", expected, remedy)

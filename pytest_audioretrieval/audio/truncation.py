@@ -1,12 +1,13 @@
-"""Whether a file holds less sound than it should: libsndfile reads most files that were cut short without a word."""
+"""Detection of files that were cut short: libsndfile reads most of them without an error."""
 
 from __future__ import annotations
 
 import re
 
-#: A chunk size a recorder writes while it does not know the length yet; libsndfile then reads to the end.
+#: Smallest chunk size that means "unknown": a recorder writes it before it knows the length, and libsndfile then reads
+#: to the end.
 STREAMED = 2**31 - 2**16
-#: An MP3 header counts whole MPEG frames, encoder delay and padding too; sound files lack up to two of them.
+#: Frames that a whole MP3 may lack: its header counts whole MPEG frames, with the encoder's delay and padding.
 MP3_SLACK = 4 * 1152
 #: Flag of an Ogg page: the last one of its stream (RFC 3533, section 6).
 OGG_END_OF_STREAM = 4
@@ -16,7 +17,7 @@ _DS64 = re.compile(r"Calculated frame count (\d+) does not match value from 'ds6
 
 
 def shortfall(content: bytes, container: str, log: str, declared: int, read: int) -> str | None:
-    """What is missing from a file, in words, or None.
+    """Return what is missing from a file, in words, or None.
 
     Args:
         content: the whole file.

@@ -25,16 +25,16 @@ class Waveform:
 
 
 class Windowing(Protocol):
-    """Settings that decide what a model hears of a recording; ``pinning.protocol.Protocol`` has them."""
+    """Settings that decide which part of a recording a model gets; ``pinning.protocol.Protocol`` has them."""
 
     @property
     def sample_rate(self) -> int:
-        """Hz of the windows."""
+        """Rate of the windows in Hz."""
         ...
 
     @property
     def window(self) -> Literal["first", "tiles", "crops", "processor"]:
-        """Part of the clip that is handed over."""
+        """Part of the clip that the model gets."""
         ...
 
     @property
@@ -44,5 +44,5 @@ class Windowing(Protocol):
 
     @property
     def quantize_int16(self) -> bool:
-        """Round samples through int16."""
+        """Choice of rounding samples through int16."""
         ...

@@ -1,4 +1,4 @@
-"""From a recording to what a model is fed with: mono, one rate, windows (pinned protocol, "Fixtures")."""
+"""Windows of a recording as a model gets them: mono, at one rate (pinned protocol, "Fixtures")."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import soxr
 from pytest_audioretrieval.audio.types import Samples, Waveform, Windowing
 from pytest_audioretrieval.errors import AudioError
 
-#: soxr rounds a half up where ``round`` rounds to even; more than this is another fault.
+#: Samples by which soxr's length may differ: it rounds a half up where ``round`` rounds to even.
 RESAMPLER_SLACK = 2
 
 
 def prepare(waveform: Waveform, protocol: Windowing, *, name: str = "clip") -> list[Samples]:
-    """The windows of a clip that a model embeds.
+    """Return the windows of a clip that a model embeds.
 
     Channels are averaged before resampling, so a resampler can never run along the channel axis (fault 38).
 
@@ -28,14 +28,16 @@ def prepare(waveform: Waveform, protocol: Windowing, *, name: str = "clip") -> l
         ``"processor"`` (both the whole clip), one or more of at most ``protocol.window_samples`` for ``"tiles"``.
 
     Raises:
-        AudioError: nothing is left at the new rate, or a sample is not finite.
+        AudioError: no sample is left at the new rate, or a sample is not finite.
     """
     samples = resample(to_mono(waveform), waveform.rate, protocol.sample_rate)
     if not len(samples):
         found = f"{len(waveform.samples)} frames at {waveform.rate} Hz, which is no sample at {protocol.sample_rate} Hz"
-        raise AudioError(f"clip {name!r}: found {found}; expected at least 1; remove the clip")
+        raise AudioError(f"clip {name!r}: found {found}", expected="at least 1", remedy="remove the clip")
     if not np.isfinite(samples).all():
-        raise AudioError(f"clip {name!r}: found samples that are not finite; expected finite ones; decode it again")
+        raise AudioError(
+            f"clip {name!r}: found samples that are not finite", expected="finite samples", remedy="decode it again"
+        )
     if protocol.quantize_int16:
         samples = quantize_int16(samples)
     match protocol.window:
@@ -48,13 +50,13 @@ def prepare(waveform: Waveform, protocol: Windowing, *, name: str = "clip") -> l
 
 
 def to_mono(waveform: Waveform) -> Samples:
-    """Mean of the channels, summed in float64: float32 ``(n,)``."""
+    """Return the mean of the channels, summed in float64: float32 ``(n,)``."""
     mono: npt.NDArray[np.float64] = waveform.samples.mean(axis=1, dtype=np.float64)
     return mono.astype(np.float32)
 
 
 def resample(mono: Samples, rate: int, target: int) -> Samples:
-    """soxr HQ from ``rate`` to ``target`` Hz: float32 ``(round(n * target / rate),)``.
+    """Resample from ``rate`` to ``target`` Hz by soxr HQ: float32 ``(round(n * target / rate),)``.
 
     Raises:
         AudioError: the resampler returned another duration.
@@ -64,21 +66,22 @@ def resample(mono: Samples, rate: int, target: int) -> Samples:
     length = round(len(mono) * target / rate)
     found: Samples = soxr.resample(mono, rate, target, quality="HQ")
     if abs(len(found) - length) > RESAMPLER_SLACK:
-        raise AudioError(f"found {len(found)} samples after soxr {rate} -> {target}; expected {length}; reinstall soxr")
+        what = f"found {len(found)} samples after soxr {rate} -> {target}"
+        raise AudioError(what, expected=f"{length}", remedy="reinstall soxr")
     return np.pad(found, (0, max(0, length - len(found))))[:length]
 
 
 def first(samples: Samples, length: int) -> Samples:
-    """The first ``length`` samples, or all there are; nothing holds the rest."""
+    """Return the first ``length`` samples, or all if there are fewer; cut as a copy, which frees the rest."""
     return samples[:length].copy() if len(samples) > length else samples
 
 
 def tiles(samples: Samples, length: int) -> list[Samples]:
-    """Windows of ``length`` samples one after another over the whole clip; the last one may be shorter."""
+    """Cut the whole clip into windows of ``length`` samples, one after another; the last one may be shorter."""
     return [samples[start : start + length] for start in range(0, len(samples), length)]
 
 
 def quantize_int16(samples: Samples) -> Samples:
-    """Round through int16 as laion_clap does: clip to +-1, times 32767, truncated toward zero (fault 31)."""
+    """Round through int16 as laion_clap does: clip to +-1, multiply by 32767, truncate toward zero (fault 31)."""
     integers = (np.clip(samples, -1.0, 1.0) * np.float32(32767.0)).astype(np.int16)
     return (integers / 32767.0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, whatever stops the process that writes; whether one is what it was; paths."""
+"""Atomic writes, file stamps, and paths with ``~``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write by a temporary file in the same folder, fsync and rename; on any failure ``path`` stays as it was.
+    """Write ``content`` to ``path`` whole or not at all: temporary file in the same folder, fsync, rename.
+
+    On any failure, and when the process is stopped, ``path`` stays as it was.
 
     Raises:
-        OSError: it was not written.
+        OSError: the file was not written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
@@ -31,17 +33,17 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """Changes when ``path`` is written or replaced, as far as the file system tells, without reading it.
+    """Return numbers that change when ``path`` is written or replaced; the file is not read.
 
-    Who copies may set the time of the last write back, and a new file may get the number of one that was removed; the
-    time of the last change of either is the system's own.
+    A copy may set the time of the last write back, and a new file may get the inode of a removed one; the file system
+    itself sets the time of the last change (``st_ctime_ns``).
     """
     found = path.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def expanded(path: str | Path) -> Path:
-    """``path`` with ``~`` or ``~name`` as the home of that user; as it is where there is no such user."""
+    """Return ``path`` with ``~`` or ``~name`` replaced by that user's home; unchanged if there is no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What a user, or an entry point, names in code: ``module:object``."""
+"""Import of objects that a user or an entry point names as ``module:object``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from pytest_audioretrieval.errors import one_line
 
-#: What to do about a module that is ``beside``.
+#: Remedy for a module that only ``python -m`` finds, see ``beside``.
 BESIDE = "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ."
 
 
 def imported(text: str) -> Any:
-    """The object that ``module:object`` names, or the module where no object is named.
+    """Return the object that ``module:object`` names, or the module if no object is named.
 
     Raises:
-        ImportError, AttributeError: there is none, or the module fails, or exits, while it is imported.
+        ImportError, AttributeError: there is no such object, or the module fails or exits while it is imported.
     """
     module, _, name = text.partition(":")
     try:
@@ -31,11 +31,11 @@ def imported(text: str) -> Any:
 
 
 def remedy(error: ImportError, package: str) -> str:
-    """What to do about a package whose import ended in ``error``."""
+    """Return the remedy for ``package``, whose import ended in ``error``."""
     absent = isinstance(error, ModuleNotFoundError) and error.name == package
     return f"pip install {package}" if absent else f"mend the installation of {package}"
 
 
 def beside(module: str) -> bool:
-    """Whether a module lies in the current folder, where ``python -m pytest`` looks for it and ``pytest`` does not."""
+    """Return whether ``module`` lies in the current folder, which ``python -m pytest`` searches and ``pytest`` not."""
     return PathFinder.find_spec(module, [str(Path.cwd())]) is not None

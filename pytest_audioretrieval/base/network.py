@@ -1,4 +1,4 @@
-"""Other libraries do not reach the network where it is not to be reached, whatever they do by themselves."""
+"""Offline mode: a context manager that keeps other libraries from the network."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ from contextlib import ExitStack, contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
-#: What libraries read when they are imported, or when a process of theirs starts.
+#: Environment variables that libraries read when they are imported, or when a process of theirs starts.
 VARIABLES = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
-#: What they made of it: module, constant.
+#: Constants that they set from these variables: module, name.
 CONSTANTS = (
     ("huggingface_hub.constants", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_DATASETS_OFFLINE"),
 )
-#: What a person reads after an error of a library that was kept from the network because the user said so.
+#: Remedy after an error of a library that was kept from the network because the user asked for that.
 ONCE = "--retrieval-offline forbids the network: download what is missing once with a network connection"
-#: How many blocks hold, of all threads, and how to undo what the first of them did.
+#: Number of blocks that are open, in all threads, and the steps that undo what the first of them did.
 _lock, _holding, _undo = Lock(), 0, ExitStack()
 
 
 @contextmanager
 def no_network(when: bool = True) -> Iterator[None]:
-    """While it lasts the hub's client and datasets read their caches alone, and to connect anywhere is an ``OSError``.
+    """Keep the process from the network inside the block: clients read their caches, connecting is an ``OSError``.
 
-    The second stops what has a client of its own; what connects from compiled code, as hf_xet does for the hub's
-    client, is stopped by the first. It holds for all threads, because libraries download in threads of theirs; what the
-    last of several blocks ends is as it was before the first.
+    Variables and constants tell huggingface_hub and datasets to read their caches alone; that also stops compiled code,
+    such as hf_xet, which the patched ``socket`` cannot see. The patched ``socket`` stops every other client. All
+    threads are stopped, because libraries download in threads of their own. Blocks may overlap: when the last one ends,
+    everything is as it was before the first.
+
+    Args:
+        when: whether to do anything at all.
     """
     global _holding
     if not when:
@@ -69,7 +73,7 @@ def _restore(variables: dict[str, str | None], before: dict[tuple[str, str], Any
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
-    # Of a module that was imported meanwhile: what it would have found.
+    # A module that was imported meanwhile gets the value that it would have read from the restored variables.
     own = any(value in ("1", "ON", "YES", "TRUE") for value in map(str.upper, filter(None, variables.values())))
     _set({key: own if value is None else value for key, value in before.items()})
 

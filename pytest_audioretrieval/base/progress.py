@@ -1,14 +1,12 @@
-"""A bar on a terminal, a line a minute elsewhere, past pytest's capturing; and that others are waited for."""
+"""Progress of long work: a bar on a terminal, a line a minute elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
-
-if TYPE_CHECKING:
-    import pytest
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 MINUTE = 60.0
@@ -17,17 +15,29 @@ WAITS = "waiting for another process"
 
 @runtime_checkable
 class Waiting(Protocol):
-    """Items that other processes may be making: they call ``waits`` when nothing comes for that reason."""
+    """Items that other processes may be making: they call ``waits`` while they wait for these processes."""
 
     waits: Callable[[], object]
 
 
-class Tracker:
-    """``track(items, "what is done")`` yields the items and shows how far it is."""
+class Capture(Protocol):
+    """Object that holds back the output of the process, such as pytest's capture manager."""
 
-    def __init__(self, config: pytest.Config | None = None) -> None:
-        self._capture = config.pluginmanager.getplugin("capturemanager") if config else None
-        self._silent = config is not None and hasattr(config, "workerinput")
+    def global_and_fixture_disabled(self) -> AbstractContextManager[None]:
+        """Let output through inside the block."""
+        ...
+
+
+class Tracker:
+    """Progress display: ``track(items, "embedding clips")`` yields the items and shows how many are done.
+
+    Args:
+        capture: is switched off while progress is written, so that the user sees it.
+        silent: show nothing, as in a worker process whose controller shows progress.
+    """
+
+    def __init__(self, capture: Capture | None = None, *, silent: bool = False) -> None:
+        self._capture, self._silent = capture, silent
 
     def __call__(self, items: Sequence[T], what: str) -> Iterator[T]:
         if self._silent:
@@ -61,7 +71,7 @@ class Tracker:
             yield item
 
     def write(self, text: str) -> None:
-        """Write where the user sees it even while pytest captures."""
+        """Write to stderr, past ``capture``."""
         if self._capture is None:
             sys.stderr.write(text)
             return
@@ -70,7 +80,7 @@ class Tracker:
             sys.stderr.flush()
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: ``write`` keeps no text back."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.__stderr__, name)

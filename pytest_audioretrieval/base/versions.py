@@ -1,4 +1,4 @@
-"""Versions of the packages that may move a vector or a rank, without importing them."""
+"""Versions of the packages that may change a vector or a rank; none of them is imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LIBRARIES = ("numpy", "pytest-audioretrieval", "soundfile", "soxr", "tokenizers"
 
 
 def versions() -> dict[str, str]:
-    """Package -> version, or ``"absent"``."""
+    """Return the version of each package in ``LIBRARIES``, or ``"absent"``."""
     return {name: _version(name) for name in LIBRARIES}
 
 

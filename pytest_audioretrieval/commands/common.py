@@ -1,4 +1,4 @@
-"""What the commands that print tables about models share: options, where vectors are kept, where tables go."""
+"""Options, resources and output that the commands about models share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from pytest_audioretrieval.errors import SpecError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pytest_audioretrieval.data.loading import Loading
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
+    from pytest_audioretrieval.embedding.resources import Resources
     from pytest_audioretrieval.report.tables.table import Table
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]
@@ -33,7 +32,7 @@ _WIDTH = 1_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The models, and the options that every command about models has."""
+    """Add the models, and the options that every command about models has."""
     add = parser.add_argument
     add("models", nargs="+", metavar="SPEC", help="model to ask, as for pytest's --model")
     add("--json", type=expanded, metavar="PATH", help="write the tables to a file as well")
@@ -50,94 +49,80 @@ def _device(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Work:
-    """One command at work.
+class CommandContext:
+    """Resources of one command, and where its tables go.
 
     Attributes:
         options: those of ``add_options``, parsed.
-        cache: folder of vectors and rendered sounds.
+        resources: what models and datasets are loaded with.
+        console: prints to standard output.
     """
 
     options: argparse.Namespace
-    cache: Path
+    resources: Resources
     console: Console
 
-    def embedders(self, specs: Sequence[str]) -> list[Embedder | Fused]:
-        """One a spec; specs of the same model share theirs."""
-        from pytest_audioretrieval.base.progress import Tracker
-        from pytest_audioretrieval.embedding.embedder import Means
-        from pytest_audioretrieval.embedding.fused import embedder
-        from pytest_audioretrieval.embedding.store import Store, place
-        from pytest_audioretrieval.pinning import spec
-        from pytest_audioretrieval.pinning.protocol import Protocol
+    def answerers(self, specs: Sequence[str]) -> list[Answerer]:
+        """Return one a spec; specs of the same model share theirs."""
+        from pytest_audioretrieval.embedding.assembly import Answerers
 
-        options = self.options
-        store = Store(place(self.cache, options.device))
-        means = Means(
-            Protocol(), store, Tracker(), options.device, offline=options.offline, allow_unpinned=options.allow_unpinned
-        )
-        made: dict[str, Embedder | Fused] = {}
-        return [embedder(spec.parse(text), means, made) for text in specs]
-
-    @property
-    def loading(self) -> Loading:
-        """What datasets are loaded with."""
-        from pytest_audioretrieval.base.progress import Tracker
-        from pytest_audioretrieval.data.loading import Loading
-
-        return Loading(self.cache, Tracker(), self.options.offline, self.options.allow_unpinned)
+        return Answerers(self.resources).named(specs)
 
     def say(self, line: str) -> None:
         """Print a line as it is."""
         self.console.print(line, markup=False)
 
-    def publish(self, schema: str, tables: Sequence[Table], subject: dict[str, Any]) -> None:
-        """Print the tables; with ``--json`` write them too, under ``schema`` and ``subject``."""
+    def publish(self, schema: str, tables: Sequence[Table], about: dict[str, Any]) -> None:
+        """Print the tables; with ``--json`` write them too, under ``schema`` and what they are ``about``."""
         from pytest_audioretrieval.report.tables.printing import render, show
 
         show(self.console, tables)
         if self.options.json is not None:
             with _told(self.options.json):
-                self.options.json.write_text(render(schema, tables, subject), encoding="utf-8")
+                self.options.json.write_text(render(schema, tables, about), encoding="utf-8")
 
 
 @contextmanager
-def work(options: argparse.Namespace) -> Iterator[Work]:
-    """Begin; meanwhile a warning is one line on stderr.
+def command_context(options: argparse.Namespace) -> Iterator[CommandContext]:
+    """Begin a command; until it ends, a warning is one line on stderr.
 
     Raises:
         SpecError: ``--json`` names a file that cannot be written; said before the work, not after it.
     """
     from rich.console import Console
 
+    from pytest_audioretrieval.base.progress import Tracker
+    from pytest_audioretrieval.embedding.resources import Resources
+    from pytest_audioretrieval.pinning.protocol import Protocol
+
     if options.json is not None:
         _check_target(options.json)
     console = Console(highlight=False, soft_wrap=True, width=max(_WIDTH, shutil.get_terminal_size().columns))
+    allowed = {"offline": options.offline, "allow_unpinned": options.allow_unpinned}
     with _cache(options.cache) as cache, _warnings_in_one_line():
-        yield Work(options, cache, console)
+        yield CommandContext(options, Resources(Protocol(), cache, Tracker(), options.device, **allowed), console)
 
 
-def subject(embedders: Sequence[Embedder | Fused], datasets: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Which models, data and protocol tables are about; ``datasets`` as ``described``."""
+def provenance(answerers: Sequence[Answerer], datasets: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the models, data and protocol that tables are about; ``datasets`` as ``described``."""
     from pytest_audioretrieval.runs.measure import environment
 
-    protocol = embedders[0].means.protocol
     return {
-        "models": [identified(embedder) for embedder in embedders],
+        "models": [identified(answerer) for answerer in answerers],
         "datasets": list(datasets),
-        "protocol": {"name": protocol.name, **protocol.settings(), "fingerprint": protocol.fingerprint},
-        "environment": environment(embedders[0].device),
+        "protocol": answerers[0].resources.protocol.stated(),
+        "environment": environment(answerers[0].device),
     }
 
 
-def identified(embedder: Embedder | Fused) -> dict[str, Any]:
-    """Which weights a model is."""
-    who = embedder.identity
+def identified(answerer: Answerer) -> dict[str, Any]:
+    """Return the id and the weights of a model."""
+    who = answerer.identity
     return {"id": who.id, "revision": who.revision, "weights_sha256": who.weights_sha256}
 
 
 def described(dataset: Dataset, **counts: Any) -> dict[str, Any]:
-    """Which data a dataset holds, and what a command counted of it."""
+    """Return the identity of a dataset, and what a command counted of it."""
     return {
         "name": dataset.name,
         "revision": dataset.revision,
@@ -149,7 +134,7 @@ def described(dataset: Dataset, **counts: Any) -> dict[str, Any]:
 
 @contextmanager
 def _cache(folder: Path | None) -> Iterator[Path]:
-    """``folder``, or one that lasts for this run: analyses ask many texts again."""
+    """Yield ``folder``, or one that lasts for this run: analyses ask many texts again."""
     if folder is not None:
         yield folder
         return
@@ -168,7 +153,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 
 def _check_target(path: Path) -> None:
-    """Nothing is left behind."""
+    """Refuse a file that cannot be written; an empty one that is made on the way is removed."""
     with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         new = not path.exists()
@@ -183,5 +168,5 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SpecError(
-            f"--json {path} was not written ({error.strerror}): name a file in a folder that can be written"
+            f"--json {path} was not written ({error.strerror})", remedy="name a file in a folder that can be written"
         ) from None

@@ -1,4 +1,4 @@
-"""Each thing a run needs, looked for without the network and without importing torch."""
+"""Checks of the things a run needs, without the network and without importing torch."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pytest_audioretrieval.gate import throughput
 from pytest_audioretrieval.models import laion
 from pytest_audioretrieval.models.bridges.sentence_transformers import MINILM, find
 from pytest_audioretrieval.models.bridges.two_stage import stages
-from pytest_audioretrieval.models.hub import FORBIDDEN
 from pytest_audioretrieval.models.laion import LAION_PYTHON
 from pytest_audioretrieval.models.registry import deciding_files, describe
 from pytest_audioretrieval.pinning.pins import ADD, Pin, project_pins
 from pytest_audioretrieval.pinning.spec import backends
-from pytest_audioretrieval.plugin.fixtures import GET_BENCHMARK
+from pytest_audioretrieval.plugin.throughput_needs import GET_BENCHMARK
 from pytest_audioretrieval.runs.baselines import protocols
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.pinning.spec import ModelSpec
-    from pytest_audioretrieval.plugin.session import RetrievalSession, Target
+    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.plugin.targets import Target
 
 #: Backends of ours -> the distribution that each needs besides this package.
 NEEDED = {"mteb": "mteb", "st": "sentence-transformers"}
@@ -37,7 +37,7 @@ MEGABYTE = 10**6
 
 
 def check(session: RetrievalSession, asked: Asked) -> list[Row]:
-    """Models, data, stored runs and figures, packages, device and caches, in this order."""
+    """Return rows on models, data, stored runs and costs, packages, device and caches, in this order."""
     models = {model.id: model for target in asked for model in (target.model.parts or (target.model,))}
     sources = {target.source.name: target for target in asked}
     rows = [row for model in models.values() for row in _model(model, session)]
@@ -52,12 +52,12 @@ def check(session: RetrievalSession, asked: Asked) -> list[Row]:
 
 
 def _wrong(what: str, name: str, error: RetrievalError) -> Row:
-    """Errors of ours say what was found and, after the last colon, what to do."""
-    found, _, then = str(error).rpartition(": ")
+    """Return the row of an error, which need not say again what it is about."""
+    found = error.problem
     for said in (f"{name}: ", f"{what} {name!r}: "):
         found = found.removeprefix(said)
-    found = found.removesuffix(FORBIDDEN)
-    return Row(what, name, found.removesuffix(": record one with") or then, then)
+    # A row without a next step would read as ok.
+    return Row(what, name, found, error.remedy or (f"give {error.expected}" if error.expected else "mend it"))
 
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
@@ -73,7 +73,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
             from pytest_audioretrieval.models.hub import download, pinned_commit
 
             allow = session.settings["allow-unpinned"]
-            commit = pinned_commit(model, project_pins(session.pins), allow_unpinned=allow)
+            commit = pinned_commit(model, project_pins(session.places.pins), allow_unpinned=allow)
             name = f"{model.id}@{commit}"
             try:
                 download(model.id, commit, offline=True)
@@ -86,12 +86,12 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 
 
 def _identified(model: ModelSpec, session: RetrievalSession) -> str:
-    """Which of a model's files are the pinned ones; one that is another raises."""
+    """Return how many of a model's files are pinned; a file that differs from its pin raises."""
     settings = session.settings
-    who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.pins)
+    who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.places.pins)
     if model.kind == "folder" or who.folder is None:
         return f"{who.folder}: a folder, not pinned; weights {who.weights_sha256[:12]}"
-    pin = project_pins(session.pins).model(model.id)
+    pin = project_pins(session.places.pins).model(model.id)
     known = ((pin.at(who.revision) if pin else None) or Pin(None)).files
     files = deciding_files(who.folder)
     equal = sum(known.get(file) is not None for file in files)
@@ -100,7 +100,7 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
 
 
 def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
-    """A backend or factory, looked for and not imported: what it imports may be torch."""
+    """Yield rows on a backend or factory, which is looked for and not imported: it may import torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
         yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
@@ -126,13 +126,13 @@ def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 def _sentences(text: str, name: str, session: RetrievalSession) -> Row:
     allow = session.settings["allow-unpinned"]
     try:
-        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.pins)))
+        return Row("files", text, str(find(name, offline=True, allow_unpinned=allow, pins=session.places.pins)))
     except RetrievalError as error:
         return _wrong("files", text, error)
 
 
 def _of_mteb(name: str) -> Row:
-    """Which commits of it are here; to know which one mteb asks for, and for what besides, it would be imported."""
+    """Return the commits in the local cache; only mteb itself knows which one it asks for."""
     from pytest_audioretrieval.models.hub import snapshots
 
     commits = [commit[:12] for commit in snapshots(name)]
@@ -155,7 +155,7 @@ def _module(what: str, name: str, module: str, context: str) -> Row:
 def _dataset(target: Target, session: RetrievalSession) -> Row:
     name = target.source.name
     try:
-        dataset = session.dataset(target)
+        dataset = session.measurements.dataset(target)
     except RetrievalError as error:
         return _wrong("dataset", name, error)
     where = f"folder {target.source.folder}" if target.source.folder else f"revision {dataset.revision}"
@@ -163,15 +163,19 @@ def _dataset(target: Target, session: RetrievalSession) -> Row:
 
 
 def _baseline(target: Target, session: RetrievalSession) -> Row:
-    wanted = session.baseline_spec(target)
+    wanted = session.stored.model(target)
     name = f"{wanted.id} on {target.source.name} {target.direction}"
     if session.settings["record"]:
         return Row("baseline", name, "written by this run")
     try:
-        run, path = session.baseline(target)
+        found = session.stored.find(target, wanted)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
-    now = {**session.protocol.settings(), "fingerprint": session.protocol.fingerprint}
+    if found is None:
+        then = session.command(wanted.text, "--retrieval-record", "new")
+        return Row("baseline", name, session.stored.missing(target, wanted).problem, then)
+    run, path = found
+    now = session.protocol.stated()
     if any(new != old for _, new, old in protocols(now, run.protocol)):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
         return Row("baseline", name, f"{path} is of another protocol ({run.protocol.get('name')})", then)
@@ -179,8 +183,8 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
 
 
 def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
-    """What is stored of a model; which of it a test judges, only the test knows."""
-    record, stored = session.settings["record"], throughput.stored_of(model.slug, session.shelf)
+    """Yield rows on the stored costs of a model; only the test knows which of them it judges."""
+    record, stored = session.settings["record"], throughput.stored_of(model.slug, session.places.shelf)
     if record and (record != "new" or not stored):
         yield Row("figure", model.id, "written by this run")
     elif not stored:
@@ -190,7 +194,7 @@ def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 
 
 def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
-    shown, device = session.shown(path), session.settings["device"].partition(":")[0]
+    shown, device = session.places.shown(path), session.settings["device"].partition(":")[0]
     try:
         stored = throughput.read(path)
         # Which one "auto" is, torch says.
@@ -202,14 +206,14 @@ def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
 
 
 def _benchmark(session: RetrievalSession) -> Row:
-    """Without it nothing fails: tests of throughput are skipped."""
+    """Return the row on pytest-benchmark, without which tests of throughput are skipped."""
     if session.config.pluginmanager.hasplugin("benchmark"):
         return _package("pytest-benchmark")
     return Row("package", "pytest-benchmark", "pytest does not load it", GET_BENCHMARK)
 
 
 def _packages() -> Iterator[Row]:
-    """One row for all that are as this package requires them, one for each that is not."""
+    """Yield one row for all packages that are as required, and one for each that is not."""
     from packaging.requirements import Requirement
 
     needed = [Requirement(line) for line in metadata.requires("pytest-audioretrieval") or ()]
@@ -246,7 +250,7 @@ def _device(session: RetrievalSession) -> Row:
 
 def _store(session: RetrievalSession) -> Row:
     try:
-        folder = session.cache
+        folder = session.places.cache
     except OSError as error:
         return Row(
             "cache", "vectors", f"{error.strerror}: {error.filename}", "--retrieval-cache DIR that can be written"
@@ -271,7 +275,7 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _writable(folder: Path) -> bool:
-    """Tried, since permissions alone say nothing of a read-only disk."""
+    """Return whether a file can be made, by trying: permissions say nothing of a read-only disk."""
     if folder.is_symlink() and not folder.exists():
         return False  # no folder is made where a link leads
     try:
@@ -282,5 +286,5 @@ def _writable(folder: Path) -> bool:
 
 
 def _existing(folder: Path) -> Path:
-    """``folder``, or of those above it the nearest that exists: it would be made there."""
+    """Return ``folder``, or the nearest one above it that exists, where it would be made."""
     return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

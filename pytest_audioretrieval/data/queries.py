@@ -1,22 +1,11 @@
-"""Queries, candidates and relevance of a dataset in one direction."""
+"""Retrieval tasks of a dataset: queries, candidates and relevance, texts asking for clips or clips for texts."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from pytest_audioretrieval.data.types import Caption, Dataset
-from pytest_audioretrieval.errors import DataError
-
-#: ``t2a`` asks with captions and ranks clips, ``a2t`` the reverse; ``forms`` asks with captions and with each of their
-#: reformulations, and ranks clips (CORA, 3.3); ``choice`` asks which of two options, each a text and a clip, holds
-#: (ReasonAudio, 5.1; MASB, Exp. 1 and 4); ``texts`` compares how far a caption moves when its meaning changes and when
-#: its wording does (MASB, Exp. 3).
-Direction = Literal["t2a", "a2t", "forms", "choice", "texts"]
-DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-#: Default directions.
-USUAL: tuple[Direction, ...] = ("t2a", "a2t")
 
 
 @dataclass(frozen=True)
@@ -64,28 +53,27 @@ def texts(dataset: Dataset) -> tuple[Text, ...]:
     return tuple(Text(group[0].id, text, tuple(c.clip for c in group)) for text, group in groups.items())
 
 
-def task(dataset: Dataset, direction: Direction) -> Task:
-    """Return the queries, candidates, relevance and clusters of ``dataset`` in ``direction``.
-
-    Raises:
-        DataError: the dataset asks nothing in this direction.
-    """
-    check_asks(dataset, direction)
-    asked = texts(dataset)
-    clips = [clip.id for clip in dataset.clips]
+def text_queries(dataset: Dataset) -> Task:
+    """Return queries, candidates, relevance and clusters where texts ask for clips."""
+    asked, clips = texts(dataset), [clip.id for clip in dataset.clips]
     index = {clip: position for position, clip in enumerate(clips)}
     cluster = clusters(dataset)
-    if direction == "t2a":
-        by_clip = not dataset.queries or dataset.queries_describe_clips
-        return Task(
-            ids=tuple(t.id for t in asked),
-            shown=tuple(t.text for t in asked),
-            clusters=tuple(cluster[t.clips[0]] if by_clip else t.id for t in asked),
-            candidates=tuple(clips),
-            candidates_shown=tuple(clips),
-            relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
-            slices=tuple(t.slice for t in asked) if dataset.queries else None,
-        )
+    by_clip = not dataset.queries or dataset.queries_describe_clips
+    return Task(
+        ids=tuple(t.id for t in asked),
+        shown=tuple(t.text for t in asked),
+        clusters=tuple(cluster[t.clips[0]] if by_clip else t.id for t in asked),
+        candidates=tuple(clips),
+        candidates_shown=tuple(clips),
+        relevant=tuple(tuple(sorted(index[c] for c in t.clips)) for t in asked),
+        slices=tuple(t.slice for t in asked) if dataset.queries else None,
+    )
+
+
+def clip_queries(dataset: Dataset) -> Task:
+    """Return queries, candidates, relevance and clusters where clips ask for texts."""
+    asked, clips = texts(dataset), [clip.id for clip in dataset.clips]
+    cluster = clusters(dataset)
     right: dict[str, list[int]] = defaultdict(list)
     for position, text in enumerate(asked):
         for clip in text.clips:
@@ -98,29 +86,6 @@ def task(dataset: Dataset, direction: Direction) -> Task:
         candidates_shown=tuple(repr(t.text) for t in asked),
         relevant=tuple(tuple(right[c]) for c in clips),
     )
-
-
-def check_asks(dataset: Dataset, direction: Direction) -> None:
-    """Refuse a direction in which the dataset asks nothing.
-
-    Raises:
-        DataError: the dataset has nothing to ask in it; names the directions that it has.
-    """
-    captions = dataset.captions
-    asked = {
-        "t2a": captions or dataset.queries,
-        "a2t": captions,
-        "forms": captions,
-        "choice": dataset.choices,
-        "texts": dataset.rewordings,
-    }
-    if not asked[direction]:
-        there = ", ".join(name for name, items in asked.items() if items)
-        raise DataError(
-            f"dataset {dataset.name!r} asks nothing in direction {direction}",
-            expected=f"direction {there}",
-            remedy="choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)",
-        )
 
 
 def clusters(dataset: Dataset) -> dict[str, str]:

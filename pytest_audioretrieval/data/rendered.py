@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_audioretrieval.base.files import write_atomically
-from pytest_audioretrieval.data.sounds.recipe import RATE
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.errors import PinError
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
 
 T = TypeVar("T")
+#: Hz of every clip that is rendered.
+RATE = 48_000
 #: Wraps the recipes while they are rendered, to show progress.
 Progress = Callable[[Sequence[T]], Iterable[T]]
 

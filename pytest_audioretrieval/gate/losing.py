@@ -1,4 +1,4 @@
-"""The queries that lost against a baseline, and why: what a failure shows."""
+"""Queries that lost against a baseline, and the reasons, for the screen of a failure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pytest_audioretrieval.metrics.retrieval import Metric
-    from pytest_audioretrieval.runs.run import Run, Shown, Subject
+    from pytest_audioretrieval.runs.outcomes import Shown
+    from pytest_audioretrieval.runs.run import MeasuredRun, Run
 
 #: How many of the queries that lost most a failure shows.
 LOSERS = 5
 
 
-class Loser(msgspec.Struct, frozen=True):
+class LostQuery(msgspec.Struct, frozen=True):
     """A query whose outcome fell: ranks before and after, and what ranks first now.
 
     ``right`` is what should, and ``why`` tells what of the query the first does not meet, where the data tell.
@@ -40,34 +41,34 @@ class Loser(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Lost:
-    """Where a run stands below its baseline on one metric.
+class LostQueries:
+    """Queries of a run that stand below its baseline on one metric.
 
     Attributes:
         gained: new - baseline per query that has a value, in ``metric.queries``' order, signed so that positive is
             better.
     """
 
-    subject: Subject
+    measured: MeasuredRun
     baseline: Run
     metric: Metric
     gained: npt.NDArray[np.float64]
 
-    def losers(self) -> list[Loser]:
-        """The queries whose metric fell most, those that fell furthest in rank first among equals."""
-        after, before = self._ranks(self.subject.run), self._ranks(self.baseline)
+    def losers(self) -> list[LostQuery]:
+        """Return the queries whose metric fell most; among equals, those that fell furthest in rank come first."""
+        after, before = self._ranks(self.measured.run), self._ranks(self.baseline)
         fell = [(self.gained[i], -after[q] / before[q], q) for i, q in enumerate(self._queries) if self.gained[i] < 0]
         return [self._loser(query, before[query], after[query]) for *_, query in sorted(fell)[:LOSERS]]
 
     def causes(self) -> list[str]:
-        """Why they fell: of a query asked anew what moved, of one with constraints which of them broke."""
+        """Return the reasons: the vector that moved, for a reformulated query, or the constraint that broke."""
         if not (self.gained < 0).any():
             return []
         return self._moved() if self._form is not None else self._broke()
 
     @cached_property
     def _queries(self) -> list[int]:
-        return [int(query) for query in self.metric.queries(self.subject.run.columns)]
+        return [int(query) for query in self.metric.queries(self.measured.run.columns)]
 
     @cached_property
     def _fallen(self) -> list[int]:
@@ -75,8 +76,8 @@ class Lost:
 
     @cached_property
     def _form(self) -> list[str] | None:
-        """The form that each query is shown in, [Q]: the metric's, or of all forms the one that now ranks lowest."""
-        form, run = self.metric.form, self.subject.run
+        """Form that each query is shown in, [Q]: the metric's, or of all forms the one that now ranks lowest."""
+        form, run = self.metric.form, self.measured.run
         if form is None:
             return None
         if form != ALL:
@@ -87,7 +88,7 @@ class Lost:
         return [names[place] for place in np.argmax([outcomes.rank for outcomes in forms], axis=0)]
 
     def _in_forms(self, run: Run, field: str, form: Sequence[str]) -> npt.NDArray[Any]:
-        """An outcome of every query in the form that it is shown in, [Q]."""
+        """Return an outcome of every query in the form that it is shown in, [Q]."""
         import numpy as np
 
         return np.array([getattr(run.columns.forms[name], field)[query] for query, name in enumerate(form)])
@@ -99,12 +100,12 @@ class Lost:
         return ranks
 
     def _shown(self, query: int) -> Shown:
-        return self.subject.forms[self._form[query]] if self._form else self.subject.shown
+        return self.measured.forms[self._form[query]] if self._form else self.measured.shown
 
-    def _loser(self, query: int, before: int, after: int) -> Loser:
+    def _loser(self, query: int, before: int, after: int) -> LostQuery:
         shown = self._shown(query)
-        return Loser(
-            self.subject.run.queries.id[query],
+        return LostQuery(
+            self.measured.run.queries.id[query],
             shown.query[query],
             before,
             after,
@@ -114,11 +115,11 @@ class Lost:
         )
 
     def _moved(self) -> list[str]:
-        """Away from the target, or a rival came closer (CORA, eq. 7).
+        """Return whether queries moved away from the target, or a rival came closer (CORA, eq. 7).
 
         A margin in a form is that of the caption less both, so that the caption itself may have lost it too.
         """
-        run, form, fell = self.subject.run, self._form or [], self.gained < 0
+        run, form, fell = self.measured.run, self._form or [], self.gained < 0
         away, closer = (
             (self._in_forms(run, field, form) - self._in_forms(self.baseline, field, form))[fell].mean()
             for field in ("tal", "hnp")
@@ -136,8 +137,8 @@ class Lost:
         ]
 
     def _broke(self) -> list[str]:
-        """The constraints that what ranks first now does not meet, the most frequent first."""
-        if not self.subject.shown.broken:
+        """Return the constraints that the clips that rank first now do not meet, the most frequent first."""
+        if not self.measured.shown.broken:
             return []
         kinds = Counter(
             kind for query in self._fallen for kind in {b.constraint for b in self._shown(query).broken[query]}

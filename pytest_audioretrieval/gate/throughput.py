@@ -1,4 +1,4 @@
-"""What a checkpoint costs, in units of a reference workload timed in the same run, and what it is judged against.
+"""Costs of a checkpoint in units of a reference workload, which is timed in the same run.
 
 A slower machine takes longer for both, so that a slower machine is not a slower model.
 """
@@ -10,17 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
-import pytest
 
 from pytest_audioretrieval.errors import BaselineError, SpecError
-from pytest_audioretrieval.plugin.fixtures import CARGO, ONE_TAKE
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.plugin.session import RetrievalSession, Target
     from pytest_audioretrieval.runs.baselines import Shelf
 
 #: Name of the folder of baselines, where those of datasets have the dataset's.
@@ -31,14 +28,13 @@ FOLDER = "throughput"
 ALLOWED = 1.5
 #: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
 SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
-ROUNDS = 10
 ANEW = "record it anew with --retrieval-record changed"
 #: What a figure is of; a folder is called so.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is stored of a checkpoint.
+class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Stored cost of a checkpoint.
 
     Attributes:
         device: kind of device it was taken on: a reference on a GPU says nothing of a CPU.
@@ -52,7 +48,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 def reference(device: str) -> Callable[[], None]:
-    """The workload: what a model does most, matrix products, and what its front-end does, spectra."""
+    """Return the reference workload: matrix products, which a model does most, and spectra, as its front-end does."""
     import torch
 
     matrix = torch.full((SIZE, SIZE), 1 / SIZE, device=device)
@@ -69,7 +65,7 @@ def reference(device: str) -> Callable[[], None]:
 
 @contextmanager
 def one_thread(device: str) -> Iterator[None]:
-    """torch with one thread on a CPU: threads that wait for each other spin, and spinning is time of the process."""
+    """Give torch one thread on a CPU: threads that wait for each other spin, and spinning is time of the process."""
     import torch
 
     threads = torch.get_num_threads()
@@ -82,7 +78,7 @@ def one_thread(device: str) -> Iterator[None]:
 
 
 def seconds(work: Callable[[], object], device: str) -> float:
-    """Time of this process on a CPU, which other processes do not lengthen; elsewhere time on the clock."""
+    """Return the time of this process on a CPU, which others do not lengthen, or the time on the clock elsewhere."""
     clock = process_time if device == "cpu" else perf_counter
     started = clock()
     work()
@@ -90,43 +86,43 @@ def seconds(work: Callable[[], object], device: str) -> float:
 
 
 def cost(taken: Sequence[float], references: Sequence[float], items: int) -> float:
-    """Time an item over that of the reference: of repeated takes the least of either, because noise only ever adds."""
+    """Return the time an item over that of the reference, the least take of each, because noise only ever adds."""
     return float(np.min(taken) / items / np.min(references))
 
 
-def read(path: Path) -> Figure:
-    """A stored figure.
+def read(path: Path) -> Cost:
+    """Read a stored cost.
 
     Raises:
         BaselineError: the file holds none.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Figure)
+        return msgspec.json.decode(path.read_bytes(), type=Cost)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path} holds no figure of throughput ({error}): {ANEW}") from None
+        raise BaselineError(f"{path} holds no cost ({error})", remedy=ANEW) from None
 
 
 def stored_of(slug: str, shelf: Shelf) -> dict[str, Path]:
-    """Files with a model's figures, by what they are of, one's own before shipped ones."""
+    """Return the files with a model's costs by name, one's own before shipped ones."""
     folders = (shelf.shipped / FOLDER, shelf.own / FOLDER)
     return {path.parent.name: path for folder in folders for path in sorted(folder.glob(f"*/{slug}.json"))}
 
 
-def encode(figure: Figure) -> str:
-    """A figure as it is stored; more than four digits are noise."""
+def encode(figure: Cost) -> str:
+    """Return a cost as it is stored; more than four digits are noise."""
     fields = {**msgspec.structs.asdict(figure), "cost": float(f"{figure.cost:.4g}")}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 
-def refuse_incomparable(stored: Figure, device: str, protocol: str, where: str) -> None:
-    """Raise ``BaselineError`` for a figure of another kind of device, or of another protocol."""
+def refuse_incomparable(stored: Cost, device: str, protocol: str, where: str) -> None:
+    """Raise ``BaselineError`` for a cost on another kind of device, or under another protocol."""
     for name, old, new in (("device", stored.device, device), ("protocol", stored.protocol, protocol)):
         if new != old:
-            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: {ANEW}")
+            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}", remedy=ANEW)
 
 
-def compared(found: Figure, stored: Figure, where: str) -> str:
-    """What a checkpoint costs, over what is stored ``where``; see ``refuse_incomparable``."""
+def compared(found: Cost, stored: Cost, where: str) -> str:
+    """Return a sentence that compares a cost with the one stored ``where``; see ``refuse_incomparable``."""
     refuse_incomparable(stored, found.device, found.protocol, where)
     return (
         f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
@@ -135,88 +131,10 @@ def compared(found: Figure, stored: Figure, where: str) -> str:
 
 
 def check(items: int | np.integer[Any], what: str) -> None:
-    """Refuse a count that gives no cost, and a name that is no folder of its own (``SpecError``)."""
+    """Raise ``SpecError`` for a count that gives no cost, and for a name that can be no folder."""
     if not isinstance(items, int | np.integer) or items < 1:
-        raise SpecError(f"items is {items!r}: expected how many of them work does at once, 1 or more")
+        raise SpecError(f"items is {items!r}", expected="1 or more", remedy="say how many of them work does at once")
     if not isinstance(what, str) or not _NAME.fullmatch(what):
-        raise SpecError(f"what is {what!r}: expected a name of letters, digits, '-' and '_', such as 'clip'")
-
-
-class Throughput:
-    """Holds what a checkpoint costs against its stored figure; a test asks for it as ``throughput``."""
-
-    def __init__(self, session: RetrievalSession, target: Target, device: str, request: pytest.FixtureRequest) -> None:
-        self._session, self._target, self._device, self._request = session, target, device, request
-        self._judged = ""
-
-    def judge(self, work: Callable[[], object], items: int, what: str) -> Figure:
-        """Time ``work``, which does ``items`` at once, and fail where one costs more than ``ALLOWED`` times its figure.
-
-        ``--retrieval-record`` writes the figure instead, and the test is skipped as recorded: one that is missing, with
-        ``changed`` also one that would fail. ``--retrieval-baseline`` is not read: a figure is of its own model.
-
-        Args:
-            what: one of the items, such as ``clip``. A model has one figure of it, whatever the dataset.
-
-        Raises:
-            SpecError: no items, a name that is none, or a second figure in one test.
-            BaselineError: the stored figure is damaged, or not comparable.
-        """
-        __tracebackhide__ = True
-        check(items, what)
-        if self._judged:  # pytest-benchmark times one thing a test
-            raise SpecError(f"{what} is judged after {self._judged}: one figure a test, give each a test of its own")
-        self._judged = what
-        session, model = self._session, self._target.model
-        path, own = session.shelf.find(FOLDER, what, model.slug), session.shelf.target(FOLDER, what, model.slug)
-        record = session.settings["record"]
-        if path is None and not record:
-            command = session.command(model.text, "--retrieval-record", "new")
-            pytest.fail(f"no figure of a {what} of {model.id} is stored: record it with: {command}", pytrace=False)
-        found = self._figure(work, items)
-        # What an earlier test of this run has recorded is not judged against itself.
-        if path is None or record == "all" or (record and session.recorded_now(own)):
-            self._record(found, own)
-        self._hold(found, path, what, own if record == "changed" else None)
-        return found
-
-    def _hold(self, found: Figure, path: Path, what: str, own: Path | None) -> None:
-        """Against the stored figure; where it does not hold, it is recorded as ``own``, or the test fails."""
-        __tracebackhide__ = True
-        try:
-            stored = read(path)
-            said = f"a {what} of {self._target.model.id} {compared(found, stored, self._session.shown(path))}"
-        except BaselineError:
-            if own is None:
-                raise
-            self._record(found, own)
-        if found.cost <= ALLOWED * stored.cost:
-            self._request.node.stash[CARGO] = {"said": [said]}
-            return
-        if own is not None:
-            self._record(found, own)
-        then = "find what became slower, or record with --retrieval-record changed"
-        pytest.fail(f"{said}; expected at most {ALLOWED:g} times: {then}", pytrace=False)
-
-    def _record(self, found: Figure, own: Path) -> NoReturn:
-        """Hand the figure to the report and end the test as recorded."""
-        record = {"path": str(own), "content": encode(found), "notes": []}
-        self._request.node.stash[CARGO] = {"record": record}
-        pytest.skip(f"recorded {self._session.shown(own)}")
-
-    def _figure(self, work: Callable[[], object], items: int) -> Figure:
-        """The reference is timed before each round, and empties caches: one query after another takes half as long."""
-        kind, taken, references = self._device.partition(":")[0], list[float](), list[float]()
-        workload, benchmark = reference(self._device), self._request.getfixturevalue("benchmark")
-        if benchmark.disabled:  # one take of each, and the first is always slower
-            benchmark(lambda: None)  # it warns where it is not used
-            pytest.skip(ONE_TAKE)
-        benchmark.extra_info["items"] = items
-        with one_thread(kind):
-            benchmark.pedantic(
-                lambda: taken.append(seconds(work, kind)),
-                setup=lambda: references.append(seconds(workload, kind)),
-                rounds=ROUNDS,
-                warmup_rounds=2,
-            )
-        return Figure(device=kind, protocol=self._session.protocol.name, cost=cost(taken, references, items))
+        raise SpecError(
+            f"what is {what!r}", expected="a name of letters, digits, '-' and '_'", remedy="write 'clip', say"
+        )

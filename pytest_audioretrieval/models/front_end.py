@@ -1,7 +1,7 @@
-"""What a CLAP hears: the log-mels of ``transformers.ClapFeatureExtractor``, in batches, on the device, without a draw.
+"""CLAP's front-end: the log-mels of ``transformers.ClapFeatureExtractor``, in batches, on the device, without a draw.
 
-The Fourier transform is taken in float64 and all after it in float32: float32 before leaves an error of 1e-7 of a
-frame's loudest bin in all others, which is decibels in a band 100 dB below a pure tone.
+The Fourier transform is taken in float64 and everything after it in float32. A transform in float32 has an error of
+1e-7 of a frame's loudest bin in every other bin, which is decibels in a band 100 dB below a pure tone.
 """
 
 from __future__ import annotations
@@ -14,35 +14,36 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pytest_audioretrieval.models.mel_bank import mel_bank
-
 Samples = npt.NDArray[np.float32]
 
 #: Power below which a band is silent: -100 dB.
 FLOOR = 1e-10
-#: Frames transformed at once: as many as stay in a core's cache, or as fill a GPU.
+#: Frames of one transform: as many as stay in a core's cache, or as fill a GPU.
 CPU_FRAMES, GPU_FRAMES = 128, 16_384
-#: Rows of a matrix product that are the same bits for any number of threads.
+#: Fewest rows of a matrix product whose bits do not depend on the number of threads.
 FEWEST = 16
-#: Log-mels that a fused model is given of a clip.
+#: Log-mels of one clip that a fused model reads.
 FUSED = 4
 
 
 class LogMel:
-    """Log-mel spectrograms by the settings of a ``ClapFeatureExtractor`` (its ``top_db`` it does not use itself).
+    """Log-mel spectrograms by the settings and filters of a ``ClapFeatureExtractor``.
 
     Truncation ``"fusion"`` means HTK filters and 4 channels, any other slaney filters and 1. A short window is tiled
     (padding ``"repeat"``), tiled whole and filled with zeros (``"repeatpad"``), or filled with zeros (any other).
-    Of a window longer than ``longest`` the extractor draws crops; here they are fixed, each one that it can draw:
+    The extractor draws random crops of a window longer than ``longest``; here the crops are fixed, and each is one that
+    the extractor can draw:
 
-    - fused: the whole window shrunk to ``longest`` beside its first, middle and last crop,
+    - fused: the whole window shrunk to ``longest``, then its first, middle and last crop,
     - else: the crop in its middle.
+
+    ``top_db`` has no effect, as the extractor does not use it either.
 
     Args:
         extractor: is read once.
 
     Attributes:
-        longest: samples that the model reads.
+        longest: most samples that the model reads.
     """
 
     def __init__(self, extractor: Any) -> None:
@@ -51,25 +52,18 @@ class LogMel:
         self._fused: bool = extractor.truncation == "fusion"
         self._hop: int = extractor.hop_length
         self._chunk = self.longest // self._hop + 1
-        bank = mel_bank(
-            mels=extractor.feature_size,
-            window=extractor.fft_window_size,
-            rate=extractor.sampling_rate,
-            low=extractor.frequency_min,
-            high=extractor.frequency_max,
-            scale="htk" if self._fused else "slaney",
-        )
-        heard = int(np.flatnonzero(bank.any(axis=1))[-1]) + 1  # no band holds a bin above
-        self._bank = torch.from_numpy(bank[:heard]).float()
+        filters = extractor.mel_filters if self._fused else extractor.mel_filters_slaney
+        used = int(np.flatnonzero(filters.any(axis=1))[-1]) + 1  # no band weights a bin above
+        self._filters = torch.from_numpy(filters[:used]).float()
         self._window = torch.hann_window(extractor.fft_window_size, dtype=torch.float64)
 
     def __call__(self, windows: Sequence[Samples], device: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log-mels of ``windows``, which are float32 [n] at the extractor's rate and not empty.
+        """Return the log-mels of ``windows``, which are float32 [n] at the extractor's rate and not empty.
 
-        On a CPU a window's log-mels are the same bits whatever else is in the batch.
+        On a CPU the bits of a window's log-mels do not depend on the rest of the batch.
 
         Returns:
-            On ``device``: dB, float32 [B, 1 or 4, frames, mels], and whether a window was cropped, bool [B, 1].
+            On ``device``: log-mels in dB, float32 [B, 1 or 4, frames, mels], and flags of cropped windows, bool [B, 1].
         """
         # Apple's GPUs have no float64.
         mels = list(self._log_mels(windows, "cpu" if device == "mps" else device))
@@ -81,7 +75,7 @@ class LogMel:
         return features.to(device), torch.tensor(longer, device=device)
 
     def _log_mels(self, windows: Sequence[Samples], device: str) -> Iterator[torch.Tensor]:
-        """dB, float32 [frames, mels], of each window; only a fused model's longer ones have more than ``longest``."""
+        """Yield each window's log-mel in dB, float32 [frames, mels]; only a fused model's may exceed ``longest``."""
         at_once = CPU_FRAMES if device == "cpu" else GPU_FRAMES
         for longest, same in groupby(windows, lambda samples: max(len(samples), self.longest)):
             alike, length = list(same), longest if self._fused else self.longest
@@ -90,20 +84,24 @@ class LogMel:
                 yield from self._batch(alike[start : start + size], length, device, at_once)
 
     def _batch(self, windows: Sequence[Samples], length: int, device: str, at_once: int) -> torch.Tensor:
-        """dB, float32 [B, frames, mels], of ``windows`` padded or cut to ``length``."""
-        window, bank = self._window.to(device), self._bank.to(device)
+        """Return log-mels in dB, float32 [B, frames, mels], of ``windows`` padded or cut to ``length``."""
+        window, filters = self._window.to(device), self._filters.to(device)
         padded, filled = self._padded(windows, length)
         frames = torch.from_numpy(padded).to(device).unfold(1, len(window), self._hop)
         # Frames of padding alone are silent without a transform.
         sounding = min(_even((filled + len(window) // 2) // self._hop + 1, at_once), frames.shape[1])
-        power = torch.full((*frames.shape[:2], bank.shape[1]), FLOOR, device=device)
+        power = torch.full((*frames.shape[:2], filters.shape[1]), FLOOR, device=device)
         for start in range(0, sounding, at_once):
             part = slice(start, min(start + at_once, sounding))
-            power[:, part] = _power(frames[:, part], window, bank)
+            power[:, part] = _power(frames[:, part], window, filters)
         return power.clamp_(min=FLOOR).log10_().mul_(10.0)
 
     def _padded(self, windows: Sequence[Samples], length: int) -> tuple[Samples, int]:
-        """``windows`` padded to ``length``, ends mirrored for centred frames: [B, length + frame]; samples not zero."""
+        """Pad ``windows`` to ``length`` and mirror their ends, for centred frames.
+
+        Returns:
+            Samples [B, length + frame], and the number of samples in front of the zeros that fill the longest window.
+        """
         half, filled = len(self._window) // 2, 0
         padded = np.zeros((len(windows), length + 2 * half), dtype=np.float32)
         for row, window in zip(padded, windows, strict=True):
@@ -119,13 +117,13 @@ class LogMel:
         return padded, filled
 
     def _channels(self, mels: Sequence[torch.Tensor]) -> torch.Tensor:
-        """[B, 1 or 4, chunk, mels]; where no window is longer, the 4 are one memory."""
+        """Stack log-mels to [B, 1 or 4, chunk, mels]; if no window is longer, the 4 channels share one memory."""
         if all(len(mel) <= self._chunk for mel in mels):  # so up to a hop above ``longest`` (fault 40)
             return torch.stack(list(mels))[:, None].expand(-1, FUSED if self._fused else 1, -1, -1)
         return torch.stack([self._stack(mel) for mel in mels])
 
     def _stack(self, mel: torch.Tensor) -> torch.Tensor:
-        """A fused model's [4, chunk, mels] of [frames, mels]."""
+        """Return the [4, chunk, mels] that a fused model reads, of [frames, mels]."""
         if len(mel) <= self._chunk:
             return mel.expand(FUSED, -1, -1)
         size = [self._chunk, mel.shape[1]]
@@ -135,26 +133,26 @@ class LogMel:
 
 
 def _even(frames: int, at_once: int) -> int:
-    """``frames``, or a few more, so that the last block is none that a matrix product sums by the number of threads.
+    """Return ``frames``, or a few more, so that the bits of the last block do not depend on the number of threads.
 
-    With two threads products of 5 to 11 rows differ in the last bit from those of one thread; of 16 they do not.
+    Matrix products of 5 to 11 rows differ in the last bit between one thread and two; products of 16 rows do not.
     """
     rest = frames % at_once
     return frames + FEWEST - rest if 3 < rest < FEWEST else frames
 
 
-def _power(frames: torch.Tensor, window: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
-    """Power in each band, float32 [..., mels], of ``frames`` [..., size]."""
-    spectrum = torch.fft.rfft(frames.double().mul_(window))[..., : len(bank)]
+def _power(frames: torch.Tensor, window: torch.Tensor, filters: torch.Tensor) -> torch.Tensor:
+    """Return the power in each band, float32 [..., mels], of ``frames`` [..., size]."""
+    spectrum = torch.fft.rfft(frames.double().mul_(window))[..., : len(filters)]
     squares = torch.view_as_real(spectrum).float().square_()
-    power: torch.Tensor = (squares[..., 0] + squares[..., 1]) @ bank
+    power: torch.Tensor = (squares[..., 0] + squares[..., 1]) @ filters
     return power
 
 
 def _starts(count: int) -> tuple[int, int, int]:
-    """First, middle and last of ``count`` > 1 starts, each in the third of them that the extractor draws it from.
+    """Return the first, middle and last of ``count`` > 1 starts, one from each third that the extractor draws from.
 
-    Of two starts the last third is empty, where the extractor takes the first.
+    Two starts leave the last third empty; the extractor then takes the first start, and so does this.
     """
     _, middle, last = np.array_split(np.arange(count), 3)
     return 0, int(middle[len(middle) // 2]), int(last[-1]) if last.size else 0

@@ -1,4 +1,4 @@
-"""PINS.json: which revision and which bytes a model or dataset is."""
+"""PINS.json: the revision and the sha256 of every file of a pinned model or dataset."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pytest_audioretrieval.base.shipped import OWN, shipped
 from pytest_audioretrieval.errors import PinError, one_line
 from pytest_audioretrieval.pinning.spec import COMMIT
 
-#: Pins ``ID@COMMIT``, which errors put behind it.
+#: Command that pins what follows it, ``ID@COMMIT``; errors name it.
 ADD = "python -m pytest_audioretrieval pins add"
-#: Before the id of a dataset, as in its address on the hub.
+#: Prefix of the id of a dataset, as in its address on the hub.
 DATASETS = "datasets/"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-#: Weights that run code when they are opened.
+#: Endings of weights that run code when they are opened.
 PICKLES = (".bin", ".ckpt", ".pkl", ".pickle", ".pt", ".pth")
 
 Files = dict[str, str | None]
@@ -33,21 +33,21 @@ T = TypeVar("T")
 
 
 class Revision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is known of one more commit of a model that is pinned at another one; fields as in ``Pin``."""
+    """Files and note of a further commit of a pinned model or dataset; fields as in ``Pin``."""
 
     files: Files = {}
     note: str | None = None
 
 
 class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One pin; what is not known is null, never invented.
+    """Pin of one model or dataset; a field is null if its value is not known.
 
     Attributes:
         revision: 40 hex digits of a commit, or null; for built-in data the version of their recipe.
-        files: path -> sha256.
-        fingerprint: of a dataset, see ``data.fingerprint``.
-        note: where the pin comes from, or what is missing.
-        other_revisions: further commits that may be asked for by name, ``ID@COMMIT``.
+        files: sha256 of each file by path.
+        fingerprint: digest of a dataset, see ``data.fingerprint``.
+        note: origin of the pin, or what is missing.
+        other_revisions: further commits that users can name, ``ID@COMMIT``.
     """
 
     revision: str | None
@@ -57,59 +57,59 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     other_revisions: dict[str, Revision] = {}
 
     def at(self, commit: str | None) -> Pin | None:
-        """The pin of one commit, or None where that commit is not pinned."""
+        """Return the pin of one commit, or None if that commit is not pinned."""
         if commit == self.revision:
             return self
         other = self.other_revisions.get(commit or "")
         return Pin(commit, other.files, note=other.note) if other else None
 
     def commits(self) -> Iterator[str | None]:
-        """Every commit pinned, the one that the bare id means first."""
+        """Yield every pinned commit, first the one that the bare id means."""
         yield self.revision
         yield from self.other_revisions
 
 
 class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """Content of a PINS.json."""
 
     models: dict[str, Pin]
     datasets: dict[str, Pin]
 
     def model(self, name: str) -> Pin | None:
-        """The pin of a model, or None."""
+        """Return the pin of a model, or None."""
         return self.models.get(name)
 
     def nearest(self, name: str) -> list[str]:
-        """Pinned models whose names look like ``name``."""
+        """Return the pinned models whose names look like ``name``."""
         return get_close_matches(name, self.models, n=3)
 
     def dataset_fingerprint(self, name: str) -> str:
-        """The fingerprint of a pinned dataset; a missing one is a ``PinError``."""
+        """Return the fingerprint of a pinned dataset; a missing one is a ``PinError``."""
         pin = self.datasets.get(name)
         if pin is None or pin.fingerprint is None:
-            raise PinError(f"PINS.json holds no fingerprint of dataset {name!r}: the package is damaged, reinstall it")
+            raise PinError(f"PINS.json holds no fingerprint of dataset {name!r}", remedy="reinstall the package")
         return pin.fingerprint
 
     def text(self) -> str:
-        """As it is written: sorted, one thing a line, so that a change of a pin is a change of its lines."""
+        """Return the file's text: sorted and one value a line, so that a diff shows which pin changed."""
         return json.dumps(msgspec.to_builtins(self), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 @cache
 def load_pins() -> Pins:
-    """The shipped PINS.json; see ``read_pins``."""
+    """Return the shipped pins; see ``read_pins``."""
     return read_pins(shipped("PINS.json"))
 
 
 def read_pins(path: Path) -> Pins:
-    """Read PINS.json strictly: unknown or repeated keys, short hashes and anything but the schema are errors."""
+    """Read a PINS.json strictly: unknown or repeated keys, short hashes and anything outside the schema are errors."""
     try:
         text = path.read_text(encoding="utf-8")
         json.loads(text, object_pairs_hook=_unique)
         pins = msgspec.json.decode(text, type=Pins)
     except (OSError, ValueError, RecursionError) as error:  # of the last kind where brackets are too deep
-        what = "reinstall the package" if path == shipped("PINS.json") else "mend it, or move it out of this folder"
-        raise PinError(f"{path}: no readable pins: {one_line(error)}: {what}") from None
+        remedy = "reinstall the package" if path == shipped("PINS.json") else "mend it, or move it out of this folder"
+        raise PinError(f"{path} holds no readable pins ({one_line(error)})", remedy=remedy) from None
     for name, pin in (*pins.models.items(), *pins.datasets.items()):
         _check(pin, name, path)
     return pins
@@ -119,21 +119,35 @@ def _check(pin: Pin, name: str, path: Path) -> None:
     commits = [commit for commit in pin.commits() if commit is not None]
     for commit in commits:
         if not name.startswith("builtin/") and not COMMIT.fullmatch(commit):
-            raise PinError(f"{path}: revision of {name!r} is {commit!r}, expected 40 hex digits or null")
+            raise PinError(
+                f"{path}: revision of {name!r} is {commit!r}", expected="40 hex digits or null", remedy="correct it"
+            )
     if len(set(commits)) < len(commits):
-        raise PinError(f"{path}: revision {pin.revision} of {name!r} stands among its other_revisions too: keep one")
+        raise PinError(
+            f"{path}: revision {pin.revision} of {name!r} stands among its other_revisions too", remedy="keep one"
+        )
     for files in (pin.files, *(other.files for other in pin.other_revisions.values())):
         for file, digest in files.items():
-            if digest is not None and not _SHA256.fullmatch(digest):
-                raise PinError(f"{path}: sha256 of {name!r} {file!r} is {digest!r}, expected 64 hex digits or null")
-            if leaves_folder(file):
-                raise PinError(f"{path}: {name!r} names {file!r}, expected a path inside the model's folder: remove it")
-            if file.endswith(PICKLES) and ":" not in name:
-                raise PinError(f"{path}: {name!r} names the pickle {file!r}, which is never opened: pin .safetensors")
+            _check_file(file, digest, name, path)
+
+
+def _check_file(file: str, digest: str | None, name: str, path: Path) -> None:
+    if digest is not None and not _SHA256.fullmatch(digest):
+        raise PinError(
+            f"{path}: sha256 of {name!r} {file!r} is {digest!r}", expected="64 hex digits or null", remedy="correct it"
+        )
+    if leaves_folder(file):
+        raise PinError(
+            f"{path}: {name!r} names {file!r}", expected="a path inside the model's folder", remedy="remove it"
+        )
+    if file.endswith(PICKLES) and ":" not in name:
+        raise PinError(
+            f"{path}: {name!r} names the pickle {file!r}, which is never opened", remedy="pin .safetensors instead"
+        )
 
 
 def leaves_folder(file: str) -> bool:
-    """Whether a path of a listing could mean something outside of the folder it is listed for."""
+    """Return whether a listed path could lead outside the folder that it is listed for."""
     path = PurePosixPath(file)
     return not file or "\\" in file or ":" in file or path.is_absolute() or ".." in path.parts
 
@@ -147,12 +161,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def project_pins(own: Path = OWN) -> Pins:
-    """The shipped pins, with what a project's own file adds to them.
+    """Return the shipped pins together with those of a project's own file.
 
-    An entry of the project may be new, or complete what the shipped one does not know.
+    An entry of the project may be new, or fill in what the shipped one leaves open.
 
     Raises:
-        PinError: its file is not as ``read_pins`` wants it, or contradicts what the shipped one knows.
+        PinError: the project's file breaks a rule of ``read_pins``, or contradicts a shipped pin.
     """
     known = load_pins()
     if not os.path.lexists(own) or os.path.realpath(own) == os.path.realpath(shipped("PINS.json")):
@@ -193,20 +207,24 @@ def _files(own: Files, known: Files, where: str) -> Files:
 
 def _agreed(own: T | None, known: T | None, what: str, then: str) -> T | None:
     if own is not None and known is not None and own != known:
-        raise PinError(f"{what} is {own}, the package pins {known}: {then}")
+        raise PinError(f"{what} is {own}, the package pins {known}", remedy=then)
     return known if own is None else own
 
 
 def sha256_of(path: Path) -> str:
-    """sha256 (hex) of a file's bytes; read once in a process, as long as the file system says it is the same file.
+    """Return the sha256 (hex) of a file's bytes.
+
+    A process reads the file once, and again if the file system says that it changed.
 
     Raises:
-        PinError: it cannot be read.
+        PinError: the file cannot be read.
     """
     try:
         return _sha256(path, stamp(path))
     except OSError as error:
-        raise PinError(f"{path} cannot be hashed ({error.strerror}): allow reading it, or restore it") from None
+        raise PinError(
+            f"{path} cannot be hashed ({error.strerror})", remedy="allow reading it, or restore it"
+        ) from None
 
 
 @cache
@@ -216,14 +234,14 @@ def _sha256(path: Path, _stamp: tuple[int, ...]) -> str:
 
 
 def at_commit(pin: Pin | None, commit: str, name: str, command: str, *, allow_unpinned: bool) -> Pin:
-    """What is known of a commit: with ``allow_unpinned`` perhaps nothing.
+    """Return the pin of a commit; with ``allow_unpinned`` one without files if the commit is not pinned.
 
     Args:
-        pin: of ``name``, where there is one.
-        command: pins that commit.
+        pin: the pin of ``name``, if there is one.
+        command: command that pins the commit, for the error.
 
     Raises:
-        PinError: nobody pinned it.
+        PinError: the commit is not pinned.
     """
     found = pin.at(commit) if pin else None
     if found is not None or allow_unpinned:
@@ -231,25 +249,33 @@ def at_commit(pin: Pin | None, commit: str, name: str, command: str, *, allow_un
     known = [one for one in pin.commits() if one] if pin else []
     stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
-        f"{name}@{commit}: {stated}: pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: "
-        f"{command}"
+        f"{name}@{commit}: {stated}", expected="a pinned commit or --retrieval-allow-unpinned", remedy=command
     )
 
 
 def verify(found: Mapping[str, str], pin: Pin, name: str) -> None:
-    """Refuse files that are missing or differ from their pin, and weights that it does not name.
+    """Refuse files that are missing or differ from their pin, and weights that the pin does not name.
 
     Args:
-        found: path -> sha256 of the files at hand, hashed before any is opened.
+        found: sha256 of the files at hand by path, hashed before any is opened.
+
+    Raises:
+        PinError: names the file.
     """
     for file, expected in pin.files.items():
         if file not in found:
-            raise PinError(f"{name}: {file} is missing, PINS.json expects it: restore the folder or download it again")
+            raise PinError(
+                f"{name}: {file} is missing, PINS.json expects it", remedy="restore the folder or download it again"
+            )
         if expected is not None and found[file] != expected:
             raise PinError(
                 f"{name}: sha256 of {file} is {found[file]}, PINS.json expects {expected}: it is not the pinned "
-                "checkpoint; restore it (of a hub: delete it from the cache), or name the new one and pin it"
+                "checkpoint",
+                remedy="restore it (a hub's: delete it from the cache), or name the new one and pin it",
             )
     for file in found if pin.files else ():
         if file.endswith(".safetensors") and file not in pin.files:
-            raise PinError(f"{name}: {file} is not among the files PINS.json names: remove it or restore the folder")
+            raise PinError(
+                f"{name}: {file} is not among the files that PINS.json names",
+                remedy="remove it or restore the folder",
+            )

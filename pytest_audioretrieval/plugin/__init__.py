@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_audioretrieval.errors import RetrievalError
-from pytest_audioretrieval.plugin import collection, settings
+from pytest_audioretrieval.plugin import bare_model, collection, settings, suites
 from pytest_audioretrieval.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures in a plugin's namespace)
-    CARGO,
     audio,
     dataset,
     gate,
@@ -20,10 +19,11 @@ from pytest_audioretrieval.plugin.fixtures import (  # noqa: F401  (pytest finds
     retriever,
     throughput,
 )
+from pytest_audioretrieval.plugin.results import RESULTS
 
 MARKER = (
     "retrieval(models, datasets, directions, baseline): run once per model x dataset x direction; "
-    "lists of model SPECs, dataset names or folders, and directions: 't2a', 'a2t', 'forms', 'choice', 'texts'"
+    "lists of model SPECs, dataset names or folders, and directions such as 't2a' and 'a2t'"
 )
 
 
@@ -36,8 +36,8 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
     yield
-    collection.claim_bare_model(early_config, parser)
-    collection.add_suites(early_config, parser, args)
+    bare_model.claim_bare_model(early_config, parser)
+    suites.add_suites(early_config, parser, args)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,15 +53,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    names = config.stash.get(collection.UNASKED, [])
-    if not names or names == [collection.NO_SUITE]:
+    names = config.stash.get(suites.UNASKED, [])
+    if not names or names == [suites.NO_SUITE]:
         return None
     return f"audioretrieval: packaged suite {', '.join(names)} (a suite of your own runs when its path is given)"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    return collection.suite_module(module_path, parent)
+    return suites.suite_module(module_path, parent)
 
 
 @pytest.hookimpl(trylast=True)
@@ -73,8 +73,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         collection.parametrize(metafunc, session_of(metafunc.config))
     except RetrievalError as error:
-        # Unlike a UsageError, which ends in a traceback here.
-        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
+        raise collection.CollectionRefused(error, metafunc.definition.nodeid) from None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,13 +81,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and isinstance(call.excinfo.value, RetrievalError):
         call.excinfo = _without_traceback(call.excinfo.value)
     report = yield
-    if call.when == "call" and CARGO in item.stash:
+    if call.when == "call" and RESULTS in item.stash:
         # An attribute of plain values travels from an xdist worker to the controller; all workers collect alike.
-        cargo = item.stash[CARGO]
+        results = item.stash[RESULTS]
         # An item that is run again, as plugins for flaky tests do, starts anew.
-        del item.stash[CARGO]
+        del item.stash[RESULTS]
         items = item.session.items
-        report.retrieval = cargo | {"position": items.index(item) if item in items else len(items)}
+        report.retrieval = results | {"position": items.index(item) if item in items else len(items)}
         # pytest repeats a failure's message in its summary, in CI at any length: there one line is enough.
         if crash := getattr(report.longrepr, "reprcrash", None):
             crash.message = crash.message.partition("\n")[0]
@@ -96,7 +95,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _without_traceback(error: RetrievalError) -> pytest.ExceptionInfo[BaseException]:
-    """An error of ours is one line that says all; the code that raised it says nothing more."""
+    """Return an error of ours without its traceback: its one line says everything."""
     told = pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
     return pytest.ExceptionInfo.from_exception(told.with_traceback(error.__traceback__))
 

@@ -1,9 +1,8 @@
-"""Where the findings and recorded runs of all tests, on all xdist workers, come together."""
+"""Findings and recorded runs of all tests, on all xdist workers, brought together by the controlling process."""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,63 +10,70 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_audioretrieval.errors import RetrievalError
-from pytest_audioretrieval.plugin import collection
+from pytest_audioretrieval.plugin.bare_model import BARE_TAKEN
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.gate.judging import Finding
-    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.gate.findings import Finding
+    from pytest_audioretrieval.plugin.places import Places
+    from pytest_audioretrieval.plugin.settings import Settings
+    from pytest_audioretrieval.report.summary import RecordedFile
 
 
 class Collector:
-    """A plugin of the controlling process: takes what reports carry, writes baselines and reports."""
+    """Plugin of the controlling process: takes what reports carry, writes baselines and reports."""
 
-    def __init__(self, state: RetrievalSession) -> None:
-        self.state = state
+    def __init__(self, config: pytest.Config, settings: Settings, places: Places) -> None:
+        self._config, self._settings, self._places = config, settings, places
         self._received: list[tuple[int, Finding]] = []
+        self._findings: list[Finding] = []
+        self._lines: list[str] = []
+        self._recorded: dict[Path, RecordedFile] = {}
         self._unwritten: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         # Before anyone counts the report: a baseline that cannot be written fails the test that recorded it.
-        cargo = getattr(report, "retrieval", None)
-        if cargo is not None:
-            self._receive(report, cargo)
+        results = getattr(report, "retrieval", None)
+        if results is not None:
+            self._receive(report, results)
         yield
 
-    def _receive(self, report: pytest.TestReport, cargo: dict[str, object]) -> None:
+    def _receive(self, report: pytest.TestReport, results: dict[str, object]) -> None:
         import msgspec
 
-        from pytest_audioretrieval.gate.judging import Finding
+        from pytest_audioretrieval.gate.findings import Finding
 
-        findings = msgspec.convert(cargo.get("findings", []), list[Finding])
-        position = msgspec.convert(cargo["position"], int)
+        findings = msgspec.convert(results.get("findings", []), list[Finding])
+        position = msgspec.convert(results["position"], int)
         self._received.extend((position, finding) for finding in findings)
-        self.state.said += msgspec.convert(cargo.get("said", []), list[str])
-        record = cargo.get("record")
+        self._lines += msgspec.convert(results.get("said", []), list[str])
+        record = results.get("record")
         if isinstance(record, dict):
             try:
-                self._write(Path(record["path"]), record["content"])
-                self.state.record_notes[Path(record["path"])] = record["notes"]
+                self._write(Path(record["path"]), record["content"], record["notes"])
             except RetrievalError as error:
                 report.outcome, report.longrepr = "failed", f"{type(error).__name__}: {error}"
 
-    def _write(self, path: Path, content: str) -> None:
+    def _write(self, path: Path, content: str, notes: list[str]) -> None:
+        from pytest_audioretrieval.report.summary import RecordedFile
         from pytest_audioretrieval.runs import baselines
 
-        if path not in self.state.recorded:
-            known = path.exists()
+        if path not in self._recorded:
+            replaced = path.exists()
             baselines.write(path, content)
-            self.state.recorded[path] = known
+            self._recorded[path] = RecordedFile(self._places.shown(path), replaced, notes)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.state.config.getoption("collectonly"):
+        if self._config.getoption("collectonly"):
             return
-        if not self._received and not any(self.state.settings[option] for option in ("json", "markdown")):
+        if not self._received and not any(self._settings[option] for option in ("json", "markdown")):
             return
+        from pytest_audioretrieval.gate.family import corrected
+
         # In the order of collection, whichever xdist worker came first.
         received = sorted(self._received, key=lambda pair: pair[0])
-        self.state.findings = corrected([finding for _, finding in received])
+        self._findings = corrected([finding for _, finding in received])
         self._write_reports()
         if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -75,7 +81,7 @@ class Collector:
     def _write_reports(self) -> None:
         from pytest_audioretrieval.report import json, markdown
 
-        settings, findings = self.state.settings, self.state.findings
+        settings, findings = self._settings, self._findings
         for option, render in (("json", json.render), ("markdown", markdown.render)):
             if settings[option]:
                 self._report(settings.path(option), "w", f"--retrieval-{option}", render(findings))
@@ -93,11 +99,12 @@ class Collector:
             )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.state.findings or self.state.recorded or self.state.said:
-            from pytest_audioretrieval.report.terminal import summary
+        if self._findings or self._recorded or self._lines:
+            from pytest_audioretrieval.report.summary import Summary
+            from pytest_audioretrieval.report.terminal import write_summary
 
-            summary(terminalreporter, self.state)
-        if collection.BARE_TAKEN in self.state.config.stash:
+            write_summary(terminalreporter, Summary(self._findings, list(self._recorded.values()), self._lines))
+        if BARE_TAKEN in self._config.stash:
             terminalreporter.write_line(
                 "audioretrieval: another plugin or conftest.py defines --model, so the models to judge are named with "
                 "--retrieval-model alone",
@@ -105,21 +112,3 @@ class Collector:
             )
         for line in self._unwritten:
             terminalreporter.write_line(f"ERROR: {line}", red=True)
-
-
-def corrected(findings: list[Finding]) -> list[Finding]:
-    """Give every finding its p-value corrected (Holm) over the endpoints of its run."""
-    import msgspec
-
-    from pytest_audioretrieval.stats.multiplicity import holm
-
-    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for position, finding in enumerate(findings):
-        if finding.p_regressed is not None:
-            runs[finding.run].append(position)
-    result = list(findings)
-    for positions in runs.values():
-        adjusted = holm([findings[i].p_regressed or 0.0 for i in positions])
-        for i, p in zip(positions, adjusted, strict=True):
-            result[i] = msgspec.structs.replace(findings[i], p_corrected=float(p))
-    return result

@@ -1,9 +1,8 @@
-"""One screen that tells why a claim failed and what to do next."""
+"""The screen of a failed claim: what failed, why, and what to do next."""
 
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.report.columns import heading, interval
@@ -11,8 +10,8 @@ from pytest_audioretrieval.report.columns import heading, interval
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_audioretrieval.gate.judging import Finding
-    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.gate.findings import Finding
+    from pytest_audioretrieval.report.summary import Guidance
 
 WIDTH = 72
 #: Where there is more to say of each query than its ranks.
@@ -20,20 +19,20 @@ EXAMPLES = 3
 LONGEST_PATH = 400
 
 
-def explain(finding: Finding, session: RetrievalSession) -> str:
-    """The screen of a failed claim."""
+def explain(finding: Finding, help: Guidance) -> str:
+    """Return the screen of a failed claim."""
     lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
     lines += _against_chance(finding) if finding.claim == "above_chance" else _figures(finding)
     if finding.causes:
         lines += ["", f"why: {finding.causes[0]}", *(f"     {cause}" for cause in finding.causes[1:])]
-    lines += _losers(finding, session)
+    lines += _lost_queries(finding, help)
     if finding.environment:
         lines += [
             "",
             "differs from the baseline's environment:",
             *(f"  {_short(line, 160)}" for line in finding.environment),
         ]
-    return "\n".join([*lines, "", *_next(finding, session)])
+    return "\n".join([*lines, "", *_next(finding, help)])
 
 
 def _against_chance(finding: Finding) -> Iterator[str]:
@@ -66,7 +65,7 @@ def _settling(finding: Finding) -> str:
     return f"about {finding.clusters_needed} clusters would settle it at this spread"
 
 
-def _losers(finding: Finding, session: RetrievalSession) -> Iterator[str]:
+def _lost_queries(finding: Finding, help: Guidance) -> Iterator[str]:
     if not finding.losers:
         return
     yield ""
@@ -77,14 +76,14 @@ def _losers(finding: Finding, session: RetrievalSession) -> Iterator[str]:
         if not query.right:
             yield f"               first now: {_short(query.first)}"
             continue
-        if (clip := session.heard(finding.dataset, query.shown)) != query.shown:
+        if clip := help.audible.get(query.shown):
             yield f"                    clip: {_short(clip, LONGEST_PATH)}"
-        yield f"               first now: {_short(session.heard(finding.dataset, query.first), LONGEST_PATH)}"
+        yield f"               first now: {_short(help.audible.get(query.first, query.first), LONGEST_PATH)}"
         if query.why:
             yield f"                  breaks: {_short(query.why, 160)}"
-        yield f"             should have: {_short(session.heard(finding.dataset, query.right), LONGEST_PATH)}"
+        yield f"             should have: {_short(help.audible.get(query.right, query.right), LONGEST_PATH)}"
     if told and any(query.why for query in finding.losers):
-        shown = f"{session.named(finding.dataset)} --query {finding.losers[0].id}"
+        shown = f"{help.dataset} --query {finding.losers[0].id}"
         yield f"what sounds when: python -m pytest_audioretrieval reasonaudio show {shown}"
 
 
@@ -93,24 +92,22 @@ def _short(text: str, width: int = WIDTH) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
-def _next(finding: Finding, session: RetrievalSession) -> Iterator[str]:
+def _next(finding: Finding, help: Guidance) -> Iterator[str]:
     if finding.claim == "consistent":
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
     if finding.claim == "above_chance":
         model = shlex.quote(finding.model_spec)
         yield "next: these choices do not show that the model reads this property; what it reads, and what it guesses:"
-        yield f"      python -m pytest_audioretrieval binding {model} --dataset {session.named(finding.dataset)}"
+        yield f"      python -m pytest_audioretrieval binding {model} --dataset {help.dataset}"
         if finding.verdict == "inconclusive":
             yield "      to judge the other claims alone: -k 'not above_chance'"
         return
-    more = partial(session.command, finding.model_spec)
     if finding.verdict == "regressed":
-        figures = more("--retrieval-json", "out.json")
-        yield f"next: find what changed (weights, libraries, audio); all figures: {figures}"
+        yield f"next: find what changed (weights, libraries, audio); all figures: {help.json_command}"
     elif finding.claim == "superior":
         yield "next: add clips until a gain of this size shows, or claim non_inferior"
     else:
         yield "next: ask for a margin these data can certify, or add clips until the interval fits"
     if finding.baseline == finding.model:
-        yield f"      or accept the new state as the baseline: {more('--retrieval-record', 'changed')}"
+        yield f"      or accept the new state as the baseline: {help.record_command}"

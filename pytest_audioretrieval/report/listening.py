@@ -1,4 +1,4 @@
-"""Where a person can listen to what a failure names."""
+"""Files of clips that a failure names, for a person to listen to."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Clip
 
 
-def heard(clip: Clip, folder: Path | None) -> str:
-    """The clip's file, or one written into ``folder`` of a clip that is rendered; its id where neither can be."""
+def audible(clip: Clip, folder: Path | None) -> str | None:
+    """Return the clip's file, or one written into ``folder`` of a clip that is rendered; None where neither can be."""
     if clip.path is not None:
         return str(clip.path)
     if folder is None:
-        return clip.id
+        return None
     path = folder / f"{clip.id}.flac"
     try:
         if not path.is_file():
             write_atomically(path, _flac(clip))
     except OSError:  # a full disk must not hide why a test failed
-        return clip.id
+        return None
     return str(path)
 
 

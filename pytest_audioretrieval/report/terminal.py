@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pytest
     from rich.table import Table
 
-    from pytest_audioretrieval.gate.judging import Finding
-    from pytest_audioretrieval.plugin.session import RetrievalSession
+    from pytest_audioretrieval.gate.findings import Finding
+    from pytest_audioretrieval.report.summary import Summary
     from pytest_audioretrieval.runs.form_rows import FormRow
 
 COLOURS = {
@@ -44,7 +44,7 @@ SAID = 3
 WIDTH = 1000
 
 
-def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
+def write_summary(terminal: pytest.TerminalReporter, summary: Summary) -> None:
     """Print one table a run, then what tests tell, and what was recorded."""
     from rich.console import Console
 
@@ -58,7 +58,7 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    for title, group in groupby(state.findings, key=heading):
+    for title, group in groupby(summary.findings, key=heading):
         findings = list(group)
         console.print(title, style="bold", markup=False)
         for note in findings[0].notes:
@@ -67,16 +67,16 @@ def summary(terminal: pytest.TerminalReporter, state: RetrievalSession) -> None:
         if findings[0].forms:
             console.print(form_legend(findings[0].forms), markup=False)
             console.print(_forms(findings[0].forms))
-    if any(row.heavy_tailed for finding in state.findings for row in finding.forms):
+    if any(row.heavy_tailed for finding in summary.findings for row in finding.forms):
         console.print(HEAVY, markup=False)
-    if any(verdict(f).endswith("*") for f in state.findings):
+    if any(verdict(f).endswith("*") for f in summary.findings):
         console.print(FOOTNOTE, markup=False)
-    for line in state.said:
+    for line in summary.lines:
         console.print(line, markup=False)
-    for path, replaced in state.recorded.items():
-        then = "look at the difference and commit it" if replaced else "new, commit it"
-        console.print(f"recorded {state.shown(path)}: {then}", markup=False)
-        for note in state.record_notes.get(path, ()):
+    for file in summary.recorded:
+        then = "look at the difference and commit it" if file.replaced else "new, commit it"
+        console.print(f"recorded {file.path}: {then}", markup=False)
+        for note in file.notes:
             console.print(f"  {note}", style="dim", markup=False)
     for line in console.file.getvalue().splitlines():  # type: ignore[attr-defined]
         terminal.write_line(line.rstrip())
@@ -102,7 +102,7 @@ def _forms(rows: list[FormRow]) -> Table:
 
 
 def columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
-    """An empty table, figures right and the columns ``left`` left."""
+    """Return an empty table, figures right and the columns ``left`` left."""
     from rich import box
     from rich.table import Table
 

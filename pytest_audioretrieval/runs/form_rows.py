@@ -1,4 +1,4 @@
-"""What each reformulation costs, summed up for reading: one row a form of a run (CORA, Tables 2, 13 and 24)."""
+"""Costs of each reformulation, summed up for reading: one row a form of a run (CORA, Tables 2, 13 and 24)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,15 @@ class FormRow(msgspec.Struct, frozen=True):
 
 
 def form_rows(run: Run) -> list[FormRow]:
-    """A row a form, then one over all pairs; none for a run of another direction."""
+    """Return a row a form, then one over all pairs; none for a run of another direction. Made once a run."""
+    made = vars(run)
+    if "form_rows" not in made:
+        made["form_rows"] = _rows(run)
+    rows: list[FormRow] = made["form_rows"]
+    return rows
+
+
+def _rows(run: Run) -> list[FormRow]:
     import numpy as np
 
     columns = run.columns

@@ -1,4 +1,4 @@
-"""Figures others published, with their source: ``baselines/published/*.json``."""
+"""Published figures, with their source: ``baselines/published/*.json``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import msgspec
 from pytest_audioretrieval.errors import BaselineError
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.plugin.session import Target
     from pytest_audioretrieval.runs.baselines import Shelf
 
 #: What a query was ranked against: the clips of its own dataset, or those of all datasets together.
@@ -51,7 +50,7 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Numbers have a unit and the decimals printed (the fewest, where rows differ); a column of labels has no unit."""
+    """A column of a printed table: numbers have a unit and decimals (the fewest, where rows differ), labels neither."""
 
     name: str
     unit: str = ""
@@ -59,7 +58,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A printed table; ``candidates`` is what the text says, ``evidence`` where it does, or what the numbers imply."""
+    """A printed table; ``candidates`` is the pool that the text, or else the numbers, state, ``evidence`` the place."""
 
     number: int
     caption: str
@@ -97,36 +96,38 @@ def read(path: Path) -> Publication:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Publication)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path}: no readable table of published figures: {error}") from None
+        raise BaselineError(
+            f"{path}: no readable table of published figures: {error}", remedy="mend the file, or remove it"
+        ) from None
 
 
 def publications(shelf: Shelf) -> Iterator[Publication]:
-    """All published figures, the user's own first."""
+    """Yield all publications, the user's own first."""
     for folder in (shelf.own, shelf.shipped):
         yield from map(read, sorted((folder / "published").glob("*.json")))
 
 
-def figure(shelf: Shelf, target: Target, metric: str, protocol: str) -> tuple[float, str]:
-    """The published value of a target's metric and its source.
+def figure(shelf: Shelf, model: str, dataset: str, direction: str, metric: str, protocol: str) -> tuple[float, str]:
+    """Return the published value of a model's metric on a dataset and direction, and its source.
 
     Raises:
         BaselineError: there is none; names those there are for this model.
     """
-    wanted = (target.model.id, target.source.name, target.direction, metric)
+    wanted, what = (model, dataset, direction, metric), f"{metric} of {model}-{dataset}-{direction}"
     there: list[str] = []
     for published in publications(shelf):
         for known in published.figures:
             if (known.model, known.dataset, known.direction, known.metric) == wanted:
                 if published.protocol != protocol:
                     raise BaselineError(
-                        f"the published {metric} of {target.id} was measured under {published.protocol}, this run "
-                        f"under {protocol}: pass --retrieval-protocol {published.protocol}"
+                        f"the published {what} was measured under {published.protocol}, this run under {protocol}",
+                        remedy=f"pass --retrieval-protocol {published.protocol}",
                     )
                 return known.value, published.source
-            if known.model == target.model.id:
+            if known.model == model:
                 there.append(f"{known.metric} on {known.dataset} {known.direction}")
     raise BaselineError(
-        f"no published figure for {metric} of {target.id}: "
-        + (f"there are {', '.join(there)}" if there else "none is known for this model")
-        + f"; add one to {shelf.own / 'published'}"
+        f"no published figure for {what}: "
+        + (f"there are {', '.join(there)}" if there else "none is known for this model"),
+        remedy=f"add one to {shelf.own / 'published'}",
     )

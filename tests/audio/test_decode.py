@@ -34,7 +34,7 @@ def refusal(call, *arguments, **keywords):
     text = str(caught.value)
     assert "\n" not in text
     assert text.startswith("clip 'a clip': found ")
-    assert "; expected " in text
+    assert ", expected " in text
     return text
 
 
@@ -86,7 +86,7 @@ class TestDecodeRefuses:
         assert "No such file" in text
 
     def test_a_folder(self, tmp_path):
-        assert "cannot read" in refusal(decode, tmp_path)
+        assert "cannot be read" in refusal(decode, tmp_path)
 
     def test_an_empty_file(self):
         assert "empty" in refusal(decode, b"")

@@ -80,7 +80,7 @@ class TestResample:
     @pytest.mark.parametrize("off", [-3, 3])
     def test_but_not_by_more(self, monkeypatch, off):
         monkeypatch.setattr(soxr, "resample", lambda *a, **k: ramp(2_000 + off))
-        with pytest.raises(AudioError, match=f"found {2_000 + off} samples after soxr 24000 -> 48000; expected 2000"):
+        with pytest.raises(AudioError, match=f"found {2_000 + off} samples after soxr 24000 -> 48000, expected 2000"):
             resample(np.zeros(1_000, np.float32), 24_000, 48_000)
 
 

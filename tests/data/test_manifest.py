@@ -14,7 +14,7 @@ import soundfile
 
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.manifest import load_folder
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.query_sets import from_dataset
 from pytest_audioretrieval.errors import AudioError, DataError
 
@@ -73,13 +73,13 @@ def test_shared_captions_are_counted_and_can_be_merged(tmp_path: Path) -> None:
     lines = [{"audio": "a.wav", "captions": ["x", "a"]}, {"audio": "b.wav", "captions": ["x"]}]
     separate = load_folder(make(tmp_path / "d", lines))
     assert separate.notes == {"captions that several clips share": 2}
-    assert task(separate, "t2a").relevant == ((0,), (0,), (1,))
+    assert text_queries(separate).relevant == ((0,), (0,), (1,))
     merged = load_folder(make(tmp_path / "e", lines, TOML + 'identical_captions = "merge"\n'))
-    asked = task(merged, "t2a")
+    asked = text_queries(merged)
     assert asked.shown == ("x", "a")
     assert asked.relevant == ((0, 1), (0,))
     assert asked.clusters == ("a.wav", "a.wav")
-    back = task(merged, "a2t")
+    back = clip_queries(merged)
     assert back.relevant == ((0, 1), (0,))
     assert back.clusters == ("a.wav", "a.wav")
     assert merged.fingerprint != separate.fingerprint

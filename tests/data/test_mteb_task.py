@@ -20,7 +20,7 @@ import soundfile
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.fingerprint import fingerprint
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
 from pytest_audioretrieval.errors import AudioError, DataError, SpecError
@@ -140,7 +140,7 @@ def test_texts_that_are_right_for_one_clip_are_its_captions(provide: Provide) ->
     assert wave.rate == 48_000
     np.testing.assert_allclose(wave.samples, np.full((480, 1), 0.5), atol=1e-4)
     assert made.fingerprint == fingerprint(made.clips, SAID)
-    assert task(made, "a2t").relevant == ((0, 2), (1,))
+    assert clip_queries(made).relevant == ((0, 2), (1,))
 
 
 def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) -> None:
@@ -169,8 +169,8 @@ def test_a_text_that_is_right_for_several_clips_is_one_query(provide: Provide) -
     made = load_dataset(NAME)
     assert made.captions[:2] == (Caption("q1#a", "rain", "a"), Caption("q1#b", "rain", "b"))
     assert made.merge_identical_captions
-    assert task(made, "t2a").relevant == ((0, 1), (1,), (0,))
-    assert task(made, "a2t").relevant == ((0, 2), (0, 1))
+    assert text_queries(made).relevant == ((0, 1), (1,), (0,))
+    assert clip_queries(made).relevant == ((0, 2), (0, 1))
 
 
 def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide) -> None:
@@ -178,11 +178,11 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
     made = load_dataset(NAME)
     assert made.captions == ()
     assert made.queries[0] == Query("q1", "rain", ("a",), "all")
-    asked = task(made, "t2a")
+    asked = text_queries(made)
     assert asked.relevant == ((0,), (0,), (0,))
     assert asked.clusters == ("a", "a", "a")
     with pytest.raises(DataError, match="asks nothing in direction a2t"):
-        task(made, "a2t")
+        clip_queries(made)
 
 
 def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:
@@ -198,7 +198,7 @@ def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(pr
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1, "a": 1}, "q3": {"a": 1}, "q4": {"b": 1}}}))
     made = load_dataset(NAME)
     assert made.queries == (Query("q1", "rain", ("a", "b"), "all"), Query("q3", "wind", ("a",), "all"))
-    assert task(made, "t2a").clusters == ("a", "a")
+    assert text_queries(made).clusters == ("a", "a")
     assert made.notes["captions repeated within a clip, removed"] == 2
 
 
@@ -321,8 +321,8 @@ def test_offline_it_is_loaded_from_the_cache_of_the_hubs_client(
     with pytest.raises(DataError) as caught:
         load_dataset(NAME, offline=how == "option")
     assert str(caught.value) == (
-        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache and "
-        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache: "
+        "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE"
     )
     folder = tmp_path / f"datasets--owner--sounds/snapshots/{'c' * 40}"
     (folder / "corpus").mkdir(parents=True)

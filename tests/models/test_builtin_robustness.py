@@ -10,10 +10,12 @@ import pytest
 
 from pytest_audioretrieval.base.shipped import shipped
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.gate.judging import Endpoint, Finding, Level, judge
+from pytest_audioretrieval.gate.findings import Endpoint, Finding, Level
+from pytest_audioretrieval.gate.judging import judge
 from pytest_audioretrieval.metrics import Metric, rank_loss
 from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs.run import Run, Shown, Subject
+from pytest_audioretrieval.runs.outcomes import Shown
+from pytest_audioretrieval.runs.run import MeasuredRun, Run
 from pytest_audioretrieval.stats import compare
 from suites import captions, reformulation
 
@@ -31,7 +33,7 @@ class Gate:
         self.baseline = stored(BASE, direction)
         run = stored(name, direction)
         shown = Shown(run.queries.id, run.queries.id)
-        self.subject = Subject(run, shown, forms=dict.fromkeys(FORMS, shown))
+        self.subject = MeasuredRun(run, shown, forms=dict.fromkeys(FORMS, shown))
         self.findings: list[Finding] = []
 
     def non_inferior(self, metric: Metric, *, margin: float) -> None:

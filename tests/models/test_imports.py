@@ -12,7 +12,8 @@ from tests.embedding.test_sharing import REPOSITORY
 
 START = """
 import gc, os, sys, weakref
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.models.imports import frameworks
 from pytest_audioretrieval.base.progress import Tracker
@@ -20,7 +21,7 @@ from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 
 def embedder(*, embed):
-    made = Embedder(parse("builtin/tiny-clap-fused"), Means(Protocol(), Store(None), Tracker()))
+    made = SingleModel(parse("builtin/tiny-clap-fused"), Resources(Protocol(), None, Tracker()))
     # A gate asks for vectors, and torch comes before the model; the fixture retriever asks for the model.
     made.texts(["rain"]) if embed else made.model
     return made

@@ -1,4 +1,4 @@
-"""What docs/models.md shows runs as it stands there, and is short."""
+"""Examples and tables of docs/tutorials/backend.md and docs/reference/models.md."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ import torch
 
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.base.registered import MODELS
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 from tests.embedding.fake import clip
 from tests.models.registered import ENTRY_POINTS
 
-PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TUTORIAL = (DOCS / "tutorials/backend.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference/models.md").read_text(encoding="utf-8")
 
 
 def block(holding: str) -> str:
     """The one block of Python on the page that holds a text."""
-    (code,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE, flags=re.S) if holding in code)
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", TUTORIAL, flags=re.S) if holding in code)
     assert len(code.splitlines()) <= 40
     return str(code)
 
@@ -40,11 +42,11 @@ def test_the_example_scores_pairs_as_it_says(tmp_path: Path, monkeypatch: pytest
     pairs = [
         (text, clip(f"{step}", np.sin(np.arange(9600) * step) / 2)) for step in (0.05, 0.2) for text in ("rain", "bell")
     ]
-    means = Means(Protocol(), Store(tmp_path / "cache"), Tracker(), device="cpu")
-    scores = Embedder(parse("scorers:Calibrated"), means).pair_scores(pairs)
-    cosines = Embedder(parse("builtin/tiny-clap-fused"), means).pair_scores(pairs)
+    means = Resources(Protocol(), tmp_path / "cache", Tracker(), device="cpu")
+    scores = SingleModel(parse("scorers:Calibrated"), means).pair_scores(pairs)
+    cosines = SingleModel(parse("builtin/tiny-clap-fused"), means).pair_scores(pairs)
     np.testing.assert_allclose(scores, 1 / (1 + np.exp(-5 * cosines)), rtol=1e-4)
-    again = Embedder(parse("scorers:Calibrated"), means)
+    again = SingleModel(parse("scorers:Calibrated"), means)
     assert again.pair_scores(pairs).tolist() == scores.tolist()
     assert "model" not in vars(again)
     assert [part.tolist() for part in again.text_preference([("rain", "bell")])] == [[0.5], [0.5]]
@@ -76,19 +78,19 @@ def test_the_backend_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     weights = tmp_path / "weights.pth"
     torch.save(tuple(torch.eye(2, 3) + place for place in range(2)), weights)
     monkeypatch.syspath_prepend(tmp_path)
-    (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", PAGE, flags=re.S) if "m2d" in lines)
+    (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", TUTORIAL, flags=re.S) if "m2d" in lines)
     points = tomllib.loads(lines)["project"]["entry-points"][MODELS]
     monkeypatch.setattr(
         "pytest_audioretrieval.pinning.spec.backends", lambda: {n: EntryPoint(n, v, MODELS) for n, v in points.items()}
     )
-    embedder = Embedder(
-        parse(f"m2d:{weights}"), Means(Protocol(sample_rate=16_000), Store(None), Tracker(), device="cpu")
+    embedder = SingleModel(
+        parse(f"m2d:{weights}"), Resources(Protocol(sample_rate=16_000), None, Tracker(), device="cpu")
     )
     assert embedder.identity.weights_sha256 == hashlib.sha256(weights.read_bytes()).hexdigest()
     sounds = [clip(f"{step}", np.sin(np.arange(9600) * step) / 2) for step in (0.05, 0.2)]
     assert embedder.clips(sounds).shape == embedder.texts(["rain", "bells"]).shape == (2, 3)
     with pytest.raises(ModelError, match="the protocol feeds 48000 Hz, M2D-CLAP hears 16000 Hz"):
-        Embedder(parse(f"m2d:{weights}"), Means(Protocol(), Store(None), Tracker(), device="cpu")).clips(sounds)
+        SingleModel(parse(f"m2d:{weights}"), Resources(Protocol(), None, Tracker(), device="cpu")).clips(sounds)
     for name in ("m2d_clap", "portable_m2d"):
         sys.modules.pop(name)
 

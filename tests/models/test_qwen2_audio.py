@@ -17,8 +17,8 @@ from safetensors.torch import load_file, save_file
 
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import AudioError, ModelError, PinError, SpecError
 from pytest_audioretrieval.models.bridges import qwen2_audio, qwen2_audio_scorer
 from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
@@ -127,8 +127,8 @@ def test_a_model_that_says_all_alike_ties(folder: Path) -> None:
 
 
 def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
-    means = Means(replace(HEARD, audio_batch=2), Store(tmp_path), Tracker(), device="cpu")
-    scorer = Embedder(parse(f"qwen2-audio:{folder}"), means)
+    means = Resources(replace(HEARD, audio_batch=2), tmp_path, Tracker(), device="cpu")
+    scorer = SingleModel(parse(f"qwen2-audio:{folder}"), means)
     pairs = [(text, clip(name, np.repeat(wave, 3))) for name, wave in (("n", NOISE), ("t", TONE)) for text in TEXTS]
     scores = scorer.pair_scores(pairs)
     assert len(set(scores.tolist())) == 4
@@ -137,7 +137,7 @@ def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(shown_first, model.prefer([TEXTS[0]] * 2, TEXTS[::-1]), rtol=1e-6)
     # The same text twice: whatever the position is worth, the mean of both orders is one half.
     assert shown_first[1] + shown_second[1] == 1
-    again = Embedder(parse(f"qwen2-audio:{folder}"), means)
+    again = SingleModel(parse(f"qwen2-audio:{folder}"), means)
     assert again.pair_scores(pairs).tolist() == scores.tolist()
     assert "model" not in vars(again)
 
@@ -219,7 +219,7 @@ def test_an_answer_without_the_sound_is_none(model: Qwen2Audio, monkeypatch: pyt
         return forward(**{name: part for name, part in inputs.items() if "feature" not in name})
 
     monkeypatch.setattr(model.model, "forward", deaf)
-    with pytest.raises(ModelError, match=r"tiny: the audio encoder was asked 0 times: expected one window where"):
+    with pytest.raises(ModelError, match=r"tiny: the audio encoder ran 0 times, expected one run for a window"):
         model.score([NOISE], TEXTS[:1], HEARD)
     assert len(model.prefer(TEXTS[:1], TEXTS[1:])) == 1
 
@@ -229,9 +229,9 @@ def test_an_answer_without_the_sound_is_none(model: Qwen2Audio, monkeypatch: pyt
     [
         (NOISE, Protocol(), ModelError, "the protocol feeds 48000 Hz, this model hears 16000 Hz: set the protocol's"),
         (NOISE[:320], HEARD, AudioError, "a window of 320 samples is too short for this model: leave the clip out"),
-        (np.tile(NOISE, 3), HEARD, AudioError, "window 0: 48000 samples, the model reads 32000: shorten the protocol"),
+        (np.tile(NOISE, 3), HEARD, AudioError, "window 0 has 48000 samples, the model reads 32000: shorten"),
         (np.tile(NOISE, 3), replace(NAMED["fixed-crops"], sample_rate=RATE), AudioError,
-         "window 0: 48000 samples, the model reads 32000: use a protocol with window=first or window=tiles"),
+         "window 0 has 48000 samples, the model reads 32000: use a protocol with window=first or window=tiles"),
     ],
 )  # fmt: skip
 def test_windows_it_would_misread(
@@ -279,10 +279,13 @@ def no_answer(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (no_audio, r"its chat template made '.*': expected the question and one <\|AUDIO\|>"),
+        (no_audio, r"its chat template made '.*', expected the question and one <\|AUDIO\|>"),
         (other_mels, "mel bins of the processor: 80, of the model: 16: save model and processor together"),
         (fewer_weights, r"weights lack 1 tensors, first .*lm_head.weight: they belong to another config"),
-        (no_answer, r"its tokenizer knows none of \('No', ' No', 'no', ' no'\) as one token: its answers cannot be"),
+        (
+            no_answer,
+            r"its tokenizer knows none of \('No', ' No', 'no', ' no'\) as one token, so that its answers cannot be",
+        ),
         (lambda folder: edit(folder / "config.json", model_type="clap"), "config.json says model_type 'clap', expect"),
         (lambda folder: edit(folder / "config.json", auto_map={"AutoModel": "evil.Evil"}), "asks for code of its repo"),
         (lambda folder: (folder / "model.safetensors").rename(folder / "model.bin"), "holds no .safetensors weights"),
@@ -296,7 +299,9 @@ def test_folders_that_are_none(damaged: Path, damage: Callable[[Path], object], 
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(SpecError, match=r"^qwen2-audio:builtin/tiny-clap-fused: expected a hub id \(owner/name\) or a"):
+    with pytest.raises(
+        SpecError, match=r"^qwen2-audio:builtin/tiny-clap-fused names no model, expected a hub id \(owner/name\) or a"
+    ):
         qwen2_audio.weights_sha256("builtin/tiny-clap-fused")
     with pytest.raises(PinError, match=r"^Qwen/Qwen2-Audio-7B-Instruct is not pinned"):
         qwen2_audio.weights_sha256("Qwen/Qwen2-Audio-7B-Instruct")

@@ -16,8 +16,8 @@ import pytest
 from pytest_audioretrieval.api import load_retriever
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.base.registered import MODELS
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import ModelError, PinError, SpecError
 from pytest_audioretrieval.models import registry
 from pytest_audioretrieval.models.registry import deciding_files, describe
@@ -233,8 +233,8 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
 
     make.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
     module.make = make  # type: ignore[attr-defined]
-    means = Means(Protocol(), Store(None), Tracker(), pins=tmp_path / "PINS.json")
-    assert Embedder(parse("retrievers_of_a_user:make"), means).model == complete()
+    means = Resources(Protocol(), None, Tracker(), pins=tmp_path / "PINS.json")
+    assert SingleModel(parse("retrievers_of_a_user:make"), means).model == complete()
     assert told == [means.pins] * 2
 
 
@@ -247,10 +247,13 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
         ("retrievers_of_a_user:half", "its factory returned SimpleNamespace without 'count_cut'"),
         (
             "retrievers_of_a_user:deaf",
-            "factory(device=...) (got an unexpected keyword argument 'device'): it takes the",
+            "factory(device=...) (got an unexpected keyword argument 'device'): let it take the device",
         ),
         ("retrievers_of_a_user:nothing", "NoneType without 'embed_audio': see Retriever or PairScorer"),
-        ("retrievers_of_a_user:unsigned", "(no signature found for builtin type <class 'dict'>): it takes the device"),
+        (
+            "retrievers_of_a_user:unsigned",
+            "(no signature found for builtin type <class 'dict'>): let it take the device",
+        ),
         ("retrievers_of_a_user:locked", "Permission denied: 'weights': mend the name, or restore the file"),
         ("retrievers_of_a_user:still", "its factory returned the class Still: return an instance"),
         ("retrievers_of_a_user:judge", "its factory returned SimpleNamespace without 'prefer': see PairScorer"),
@@ -258,11 +261,11 @@ def test_a_factory_is_told_where_the_pins_of_the_project_lie(module: ModuleType,
         ("retrievers_of_a_user:parting", "its weights_sha256 ended the process (exit 4)"),
         (
             "retrievers_of_a_user:typed",
-            "its device is SimpleNamespace 'namespace()': expected a string, as torch writes",
+            "its device is SimpleNamespace 'namespace()', expected a string, as torch writes",
         ),
-        ("retrievers_of_a_user:careless", "states weights_sha256 'v2': expected a function that returns 64 hex digits"),
+        ("retrievers_of_a_user:careless", "states weights_sha256 'v2', expected a function that returns 64 hex digits"),
         ("retrievers_of_a_user:constant", "states weights_sha256 'aaaaaaaa"),
-        ("retrievers_of_a_user:named", "weights_sha256() (missing a required argument: 'name'): it takes what the"),
+        ("retrievers_of_a_user:named", "weights_sha256() (missing a required argument: 'name'): let it take what the"),
         ("retrievers_of_a_user:lost", "No such file or directory: 'absent.pth': mend the name, or restore the file"),
     ],
 )

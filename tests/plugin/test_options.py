@@ -102,16 +102,20 @@ def test_the_help_lists_every_switch_and_ini_twin(project: Project) -> None:
 
 
 WRONG = [
-    ("device", "gpu", "'gpu': expected auto, cpu, cuda, cuda:N or mps"),
-    ("record", "some", "'some': expected one of new, changed, all"),
-    ("on-inconclusive", "skip", "'skip': expected one of fail, warn, pass"),
-    ("confidence", "95", "'95': expected a number between 0.5 and 1, such as 0.95"),
-    ("confidence", "nan", "'nan': expected a number between 0.5 and 1, such as 0.95"),
-    ("resamples", "many", "'many': expected a whole number between 100 and 1000000"),
-    ("resamples", "99", "'99': expected a whole number between 100 and 1000000"),
-    ("seed", "-1", "'-1': expected a whole number between 0 and 4294967295"),
-    ("implementation", "./mine.py", "'./mine.py': expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine"),
-    ("protocol", "short-clap", "unknown protocol 'short-clap': did you mean 'short-clip'? known are *"),
+    ("device", "gpu", "'gpu', expected auto, cpu, cuda, cuda:N or mps: correct it"),
+    ("record", "some", "'some', expected one of new, changed, all: correct it"),
+    ("on-inconclusive", "skip", "'skip', expected one of fail, warn, pass: correct it"),
+    ("confidence", "95", "'95', expected a number between 0.5 and 1, such as 0.95: correct it"),
+    ("confidence", "nan", "'nan', expected a number between 0.5 and 1, such as 0.95: correct it"),
+    ("resamples", "many", "'many', expected a whole number between 100 and 1000000: correct it"),
+    ("resamples", "99", "'99', expected a whole number between 100 and 1000000: correct it"),
+    ("seed", "-1", "'-1', expected a whole number between 0 and 4294967295: correct it"),
+    (
+        "implementation",
+        "./mine.py",
+        "'./mine.py', expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine: correct it",
+    ),
+    ("protocol", "short-clap", "unknown protocol 'short-clap': did you mean 'short-clip'? choose one of *"),
     (
         "model",
         "builtin/tiny-clap-fuse",
@@ -142,12 +146,15 @@ def test_a_wrong_value_on_the_command_line(project: Project, name: str, value: s
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("retrieval_device = gpu", "ini retrieval_device: 'gpu': expected auto, cpu, cuda, cuda:N or mps"),
+        ("retrieval_device = gpu", "ini retrieval_device: 'gpu', expected auto, cpu, cuda, cuda:N or mps"),
         ("retrieval_offline = maybe", "ini retrieval_offline: invalid truth value 'maybe'"),
         ("retrieval_protocol = mine", "unknown protocol 'mine': *"),
-        ("retrieval_protocols = mine seconds=7", "protocol line 'mine seconds=7': expected 'name: field=value ...'"),
-        ("retrieval_protocols = mine: second=7", "protocol 'mine': unknown field 'second': fields are *"),
-        ("retrieval_protocols = mine: seconds=0", "protocol 'mine': seconds='0' must be above 0"),
+        (
+            "retrieval_protocols = mine seconds=7",
+            "protocol line 'mine seconds=7' cannot be read, expected 'name: field=value ...'",
+        ),
+        ("retrieval_protocols = mine: second=7", "protocol 'mine' has no field 'second', expected one of *"),
+        ("retrieval_protocols = mine: seconds=0", "protocol 'mine': seconds is '0', expected a finite number above 0"),
     ],
 )
 @pytest.mark.parametrize("args", [[], ["--retrieval-no-cache"], ["-n1"]], ids=["no option", "an option", "xdist"])

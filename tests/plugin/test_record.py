@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audioretrieval.plugin.session import RetrievalSession
+from pytest_audioretrieval.plugin.recording import Recorder
 from pytest_audioretrieval.runs import baselines
 from tests.plugin.toys import CAPTIONS, CLIPS, Project, counts
 
@@ -178,15 +178,15 @@ def test_a_run_that_another_worker_writes_between_two_looks_is_not_judged(
 ) -> None:
     project.record()
     path = project.path / "baselines" / STORED
-    content, look = path.read_bytes(), RetrievalSession.recorded_now
+    content, look = path.read_bytes(), Recorder.written_now
     path.unlink()
 
-    def looked(session: RetrievalSession, path: Path) -> bool:
-        found = look(session, path)
+    def looked(recorder: Recorder, path: Path) -> bool:
+        found = look(recorder, path)
         path.write_bytes(content)
         return found
 
-    monkeypatch.setattr(RetrievalSession, "recorded_now", looked)
+    monkeypatch.setattr(Recorder, "written_now", looked)
     assert counts(project.run("--retrieval-record", "new")) == {"recorded": 3}
 
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_audioretrieval.gate.judging import Finding
-from pytest_audioretrieval.gate.losing import Loser
+from pytest_audioretrieval.gate.findings import Finding
+from pytest_audioretrieval.gate.losing import LostQuery
 from tests.plugin.toys import Project, counts, has_traceback, write_clips
 
 
@@ -49,7 +49,7 @@ def test_json_holds_every_finding_with_every_field(lost: Project) -> None:
     assert first["low"] < first["difference"] < first["high"] < 0
     assert 0 < first["p_regressed"] <= first["p_corrected"] <= 0.05
     assert len(first["losers"]) == 5
-    assert set(first["losers"][0]) == set(Loser.__struct_fields__)
+    assert set(first["losers"][0]) == set(LostQuery.__struct_fields__)
 
 
 def test_json_is_written_when_nothing_was_judged(project: Project) -> None:

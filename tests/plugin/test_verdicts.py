@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs import run as runs
+from pytest_audioretrieval.runs import baselines, stored
 from tests.plugin.toys import Project, counts, errors, has_traceback
 
 R1 = "metrics.hit_rate(1), margin=0.03"
@@ -19,7 +18,7 @@ STORED = "baselines/toys/t2a/toy%3AToy.json"
 def change(project: Project, **fields: object) -> None:
     """Rewrite the stored run."""
     path = project.path / STORED
-    path.write_text(runs.encode(msgspec.structs.replace(baselines.read(path), **fields)))
+    path.write_text(stored.encode(msgspec.structs.replace(baselines.read(path), **fields)))
 
 
 def test_a_loss_is_explained_on_one_screen(project: Project) -> None:
@@ -163,7 +162,7 @@ def test_a_median_is_refused_in_one_line(project: Project) -> None:
 def test_a_wrong_margin_is_one_line_before_anything_is_embedded(project: Project, margin: str) -> None:
     project.claim(f"non_inferior(metrics.hit_rate(1), margin={margin})")
     result = project.run()
-    result.stdout.fnmatch_lines(["SpecError: margin is *: expected a number above 0, in the metric's own unit*"])
+    result.stdout.fnmatch_lines(["SpecError: margin is *, expected a number above 0, in the metric's own unit*"])
     assert project.logged() == []
 
 
@@ -274,7 +273,7 @@ def test_no_published_figure_is_one_line(project: Project) -> None:
     result = project.run()
     assert counts(result) == {"failed": 1}
     result.stdout.fnmatch_lines(
-        ["BaselineError: no published figure for R@1 of toy:Toy-toys-t2a: there are R@5 on toys t2a; add one to *"]
+        ["BaselineError: no published figure for R@1 of toy:Toy-toys-t2a: there are R@5 on toys t2a: add one to *"]
     )
 
 

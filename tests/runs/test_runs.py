@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import BaselineError
 from pytest_audioretrieval.pinning.protocol import Protocol
-from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs import run as runs
-from pytest_audioretrieval.runs.run import DatasetRef, Model, Outcomes, Run
+from pytest_audioretrieval.runs import baselines, stored
+from pytest_audioretrieval.runs.outcomes import Outcomes
+from pytest_audioretrieval.runs.run import SCHEMA, DatasetRef, Model, Run
 
 
 def average_precision(ranks: list[int]) -> float:
@@ -37,7 +37,7 @@ def make_run(ranks: list[list[int]], *, model: str = "m", margin: float = 0.125,
         relevant_ranks=ranks if any(len(row) > 1 for row in ranks) else None,
     )
     fields: dict[str, object] = {
-        "schema": runs.SCHEMA,
+        "schema": SCHEMA,
         "model": Model(model, None, "0" * 64),
         "dataset": DatasetRef("d", None, "f" * 64, "c" * 64, clips=3, queries=len(ranks)),
         "direction": "t2a",
@@ -52,13 +52,13 @@ def make_run(ranks: list[list[int]], *, model: str = "m", margin: float = 0.125,
 @given(st.lists(st.sets(st.integers(1, 50), min_size=1, max_size=4).map(sorted), min_size=1, max_size=20))
 def test_what_is_written_is_read_back(ranks: list[list[int]]) -> None:
     run = make_run(ranks, dataset=DatasetRef("d", None, "f" * 64, "c" * 64, clips=50, queries=len(ranks)))
-    text = runs.encode(run)
-    assert runs.decode(text.encode(), "x") == run
+    text = stored.encode(run)
+    assert stored.decode(text.encode(), "x") == run
     assert json.loads(text, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
 
 
 def test_one_array_a_line_and_sorted_keys() -> None:
-    lines = runs.encode(make_run([[1], [2]])).splitlines()
+    lines = stored.encode(make_run([[1], [2]])).splitlines()
     assert '    "first_hit_rank": [1, 2],' in lines
     top = [line.split('"')[1] for line in lines if line.startswith('  "')]
     assert top == sorted(top)
@@ -124,16 +124,16 @@ def broken(change: str) -> bytes:  # noqa: C901  (a table of faults)
 )
 def test_a_damaged_baseline_is_refused(change: str, expected: str) -> None:
     with pytest.raises(BaselineError) as caught:
-        runs.decode(broken(change), "stored.json")
+        stored.decode(broken(change), "stored.json")
     assert expected in str(caught.value)
     assert str(caught.value).startswith("stored.json: ")
     assert "--retrieval-record all" in str(caught.value)
 
 
 def test_a_baseline_cut_in_half_is_refused() -> None:
-    content = runs.encode(make_run([[1], [2]])).encode()
+    content = stored.encode(make_run([[1], [2]])).encode()
     with pytest.raises(BaselineError, match=r"stored.json: no readable run"):
-        runs.decode(content[: len(content) // 2], "stored.json")
+        stored.decode(content[: len(content) // 2], "stored.json")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The hardest cells of the calibration grid, with few trials; `make calibrate` runs all of it (docs/calibration.md)."""
+"""The hardest cells of the calibration grid, with few trials; `make calibrate` runs all of it (calibration.md)."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_second_run_goes_on_where_the_first_stopped(monkeypatch, tmp_path, cap
 
 
 def test_committed_grid_is_whole_and_within_its_limits():
-    with (ROOT / "docs" / "calibration.csv").open(encoding="utf-8", newline="") as stream:
+    with (ROOT / "docs/explanation/calibration.csv").open(encoding="utf-8", newline="") as stream:
         rows = {tuple(row[name] for name in CELL): row for row in csv.DictReader(stream)}
     cells = [cell for cell in simulation.grid() if cell.outcome in report.HELD]
     assert len(cells) == 4 * 4 * 10 * 3 * 4

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.base.progress import Tracker
-from pytest_audioretrieval.embedding.embedder import Embedder, Means
-from pytest_audioretrieval.embedding.store import Store
+from pytest_audioretrieval.embedding.resources import Resources
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 from pytest_audioretrieval.testing.rule_scorer import RuleScorer, alphabetical, fade
@@ -63,7 +63,7 @@ def test_scores_by_hand_depend_on_sound_and_text() -> None:
 
 
 def test_its_liking_for_a_position_goes_in_the_mean() -> None:
-    embedder = Embedder(parse(SPEC), Means(Protocol(), Store(None), Tracker()))
+    embedder = SingleModel(parse(SPEC), Resources(Protocol(), None, Tracker()))
     shown_first, shown_second = embedder.text_preference([("bell drum", "drum bell"), ("bell", "drum")])
     np.testing.assert_allclose(shown_first, [1.0, 0.6], rtol=1e-6)
     np.testing.assert_allclose(shown_second, [0.8, 0.4], rtol=1e-6)
@@ -76,18 +76,18 @@ def test_a_mirror_pair_turns_its_choice(tmp_path: Path) -> None:
     there, back = clip("there", np.r_[loud, soft]), clip("back", np.r_[soft, loud])
     texts = ("a dog barks, then a bell rings", "a bell rings, then a dog barks")
     pairs = [(text, item) for item in (there, back) for text in texts]
-    embedder = Embedder(parse(SPEC), Means(Protocol(), Store(tmp_path), Tracker()))
+    embedder = SingleModel(parse(SPEC), Resources(Protocol(), tmp_path, Tracker()))
     scores = embedder.pair_scores(pairs)
     assert (scores[0] > scores[1]) is not (scores[2] > scores[3])
     np.testing.assert_allclose(scores[:2] + scores[2:], 1, rtol=1e-6)
     tiles = replace(Protocol(), window="tiles", seconds=0.01)
-    halves = Embedder(parse(SPEC), Means(tiles, Store(None), Tracker())).pair_scores(pairs)
+    halves = SingleModel(parse(SPEC), Resources(tiles, None, Tracker())).pair_scores(pairs)
     assert halves.tolist() == [0.5] * 4
 
 
 def test_its_file_is_its_weights(tmp_path: Path) -> None:
-    means = Means(Protocol(), Store(tmp_path), Tracker())
-    first, second = Embedder(parse(SPEC), means), Embedder(parse(SPEC), means)
+    means = Resources(Protocol(), tmp_path, Tracker())
+    first, second = SingleModel(parse(SPEC), means), SingleModel(parse(SPEC), means)
     assert len(first.identity.weights_sha256) == 64
     pairs = [("a dog barks", clip("c", np.array([1, 0.5])))]
     assert first.pair_scores(pairs).tolist() == second.pair_scores(pairs).tolist()

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.base.files import expanded
-from pytest_audioretrieval.commands.common import add_options, described, subject, work
+from pytest_audioretrieval.commands.common import add_options, command_context, described, provenance
 from pytest_audioretrieval.errors import SpecError
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.benchmarks.cora.analyses.pools import QueriedDataset
     from pytest_audioretrieval.commands.common import Commands
-    from pytest_audioretrieval.data.loading import Loading
+    from pytest_audioretrieval.embedding.resources import Resources
 
 SCHEMA = "pytest-audioretrieval/cora/1"
 
@@ -62,23 +62,23 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.benchmarks.cora.analyses.preprocessing import canonicalizer
     from pytest_audioretrieval.benchmarks.cora.analyses.saliency import saliency_tables
 
-    with work(arguments) as at_work:
+    with command_context(arguments) as context:
         rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
-        embedders, given = at_work.embedders(arguments.models), _asked(arguments, at_work.loading)
+        answerers, given = context.answerers(arguments.models), _asked(arguments, context.resources)
         for line in _heading(given, pooled=arguments.pooled):
-            at_work.say(line)
+            context.say(line)
         tables = [
-            *analyse(embedders, given, pooled=arguments.pooled, canonicalizers=rewrites),
+            *analyse(answerers, given, pooled=arguments.pooled, canonicalizers=rewrites),
             diversity_table(given),
-            *saliency_tables(embedders, given),
+            *saliency_tables(answerers, given),
         ]
         candidates = "pooled" if arguments.pooled else "per-dataset"
-        about = subject(embedders, [_described(one) for one in given])
-        at_work.publish(SCHEMA, tables, {"candidates": candidates, **about})
+        about = provenance(answerers, [_described(one) for one in given])
+        context.publish(SCHEMA, tables, {"candidates": candidates, **about})
     return 0
 
 
-def _asked(arguments: argparse.Namespace, loading: Loading) -> list[QueriedDataset]:
+def _asked(arguments: argparse.Namespace, resources: Resources) -> list[QueriedDataset]:
     from pytest_audioretrieval.benchmarks.cora.analyses.pools import QueriedDataset, with_queries
     from pytest_audioretrieval.benchmarks.cora.release.query_file import load_cora
     from pytest_audioretrieval.data.registry import source
@@ -86,7 +86,7 @@ def _asked(arguments: argparse.Namespace, loading: Loading) -> list[QueriedDatas
     # All names first, so that a wrong one is refused before a large dataset is read.
     sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
     if arguments.queries is None:
-        return [with_queries(found.load(loading)) for found in sources]
+        return [with_queries(resources.load(found)) for found in sources]
     if len(sources) != 1:
         raise SpecError(
             f"--queries is given with {len(sources)} datasets",
@@ -94,7 +94,7 @@ def _asked(arguments: argparse.Namespace, loading: Loading) -> list[QueriedDatas
             remedy="name one --dataset",
         )
     queries = load_cora(arguments.queries)
-    return [QueriedDataset(found.load(loading), queries) for found in sources]
+    return [QueriedDataset(resources.load(found), queries) for found in sources]
 
 
 def _heading(given: Sequence[QueriedDataset], *, pooled: bool) -> Iterator[str]:

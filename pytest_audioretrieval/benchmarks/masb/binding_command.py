@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.shipped import shipped
-from pytest_audioretrieval.commands.common import add_options, described, identified, subject, work
+from pytest_audioretrieval.commands.common import add_options, command_context, described, identified, provenance
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands.common import Commands
@@ -41,19 +41,19 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.benchmarks.masb.analyses.analyse import analyse, models_to_judge, prior_model
     from pytest_audioretrieval.data.registry import source
 
-    with work(arguments) as at_work:
+    with command_context(arguments) as context:
         found = source(arguments.dataset, Path())
         named = [*arguments.models, *([] if arguments.prior is None else [arguments.prior])]
-        embedders = at_work.embedders(named)
-        models = models_to_judge(embedders[: len(arguments.models)])
-        prior = None if arguments.prior is None else prior_model(embedders[-1])
-        dataset = found.load(at_work.loading)
+        answerers = context.answerers(named)
+        models = models_to_judge(answerers[: len(arguments.models)])
+        prior = None if arguments.prior is None else prior_model(answerers[-1])
+        dataset = context.resources.load(found)
         for line in _heading(dataset):
-            at_work.say(line)
+            context.say(line)
         tables = analyse(models, dataset, prior)
         counts = {"choices": len(dataset.choices), "rewordings": len(dataset.rewordings), "notes": dict(dataset.notes)}
-        about = subject(models, [described(dataset, **counts)])
-        at_work.publish(SCHEMA, tables, {"prior": prior and identified(prior), **about})
+        about = provenance(models, [described(dataset, **counts)])
+        context.publish(SCHEMA, tables, {"prior": prior and identified(prior), **about})
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.base.seed import SEED
-from pytest_audioretrieval.commands.common import add_options, described, subject, work
+from pytest_audioretrieval.commands.common import add_options, command_context, described, provenance
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands.common import Commands
@@ -130,11 +130,11 @@ def run_score(arguments: argparse.Namespace) -> int:
     from pytest_audioretrieval.benchmarks.reasonaudio.analyses.scores import score_tables
     from pytest_audioretrieval.data.registry import source
 
-    with work(arguments) as at_work:
+    with command_context(arguments) as context:
         found = source(arguments.dataset, Path())
-        embedders = at_work.embedders(arguments.models)
-        dataset = found.load(at_work.loading)
-        tables = score_tables(embedders, dataset)
+        answerers = context.answerers(arguments.models)
+        dataset = context.resources.load(found)
+        tables = score_tables(answerers, dataset)
         counts = {"queries": len(dataset.queries), "choices": len(dataset.choices)}
-        at_work.publish(SCHEMA, tables, subject(embedders, [described(dataset, **counts)]))
+        context.publish(SCHEMA, tables, provenance(answerers, [described(dataset, **counts)]))
     return 0

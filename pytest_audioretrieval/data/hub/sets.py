@@ -100,7 +100,7 @@ class HubSet:
         return self.name.replace("/", "--")
 
 
-_STATE = "state them in a folder of layout 'hub' (docs/datasets.md)"
+_STATE = "state them in a folder of layout 'hub' (docs/how-to/hub-datasets.md)"
 _COLUMNS = "the columns of its rows that hold the captions and the clip's identity are not known here"
 _MIT, _MACS = "MIT, as mteb 2.26 states", "see zenodo.org/records/5114771, as mteb 2.26 states"
 

@@ -19,7 +19,7 @@ from pytest_audioretrieval.data.hub.download import Part
 from pytest_audioretrieval.data.hub.sets import CaptionRows, Expected, HubSet
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.embedding.ahead import ahead
+from pytest_audioretrieval.embedding.prefetch import prefetch
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
 from pytest_audioretrieval.pinning.pins import Pin
 from tests.data.hub.made import cell, pa, parquet, pq, sound
@@ -73,7 +73,7 @@ def test_threads_read_a_row_group_once(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(ParquetFile, "read_row_group", noted)
     reading._sounds.cache_clear()
-    waves = list(ahead(lambda row: row.sound.read("clip"), rows))
+    waves = list(prefetch(lambda row: row.sound.read("clip"), rows))
     assert [round(float(wave.samples[0, 0]) * 64) for wave in waves] == list(range(30))
     assert read == {0: 1, 1: 1, 2: 1}
 

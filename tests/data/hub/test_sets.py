@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audioretrieval.api import load_dataset
 from pytest_audioretrieval.data.hub.sets import SETS, Expected, HubSet, MtebLayout
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import known_datasets, source
 from pytest_audioretrieval.errors import DataError, PinError, RetrievalError, SpecError
 from pytest_audioretrieval.pinning.pins import Pin, load_pins
@@ -21,7 +21,7 @@ from tests.models.hub.stub import HubStub, point_client
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"
-PAGE = (Path(__file__).parents[3] / "docs/datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/hub-datasets.md").read_text(encoding="utf-8")
 
 
 def error(name: str, kind: type[RetrievalError], **loading: bool) -> str:
@@ -86,7 +86,7 @@ def test_a_named_set_asks_in_both_directions(macs: HubStub) -> None:
         ("t1-0", "tone 1, wording 0", "a1"),
         ("t2-0", "tone 2, wording 0", "a2"),
     ]
-    assert task(dataset, "t2a").relevant == task(dataset, "a2t").relevant == tuple((n,) for n in range(393))
+    assert text_queries(dataset).relevant == clip_queries(dataset).relevant == tuple((n,) for n in range(393))
     assert not dataset.notes
 
 
@@ -106,7 +106,7 @@ def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytes
     monkeypatch.setitem(SETS, "mteb/MACS_a2t", small("queries"))
     dataset = load_dataset("mteb/MACS_a2t")
     assert [clip.id for clip in dataset.clips] == ["a1", "a2", "a3", "a4"]
-    assert task(dataset, "a2t").relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
+    assert clip_queries(dataset).relevant == ((0, 1), (2, 3), (4, 5), (6, 7))
 
 
 def test_a_corpus_that_has_no_split_test_but_one_of_its_own(macs: HubStub) -> None:
@@ -211,7 +211,7 @@ def test_from_the_command_line_to_a_verdict(
     }
     ask = ("test_toys.py", "--model", "toy:Toy", "--retrieval-dataset", MACS)
     cold = project.process(*ask, "--retrieval-offline", **client)
-    assert "in the local cache and --retrieval-offline or HF_HUB_OFFLINE forbids the network" in cold.stdout
+    assert "it is not, or not whole, in the local cache: " in cold.stdout
     assert macs.asked == []
     recorded = project.process(*ask, "--retrieval-record", "new", **client)
     assert toys.counts(recorded) == {"recorded": 3}, recorded.stdout

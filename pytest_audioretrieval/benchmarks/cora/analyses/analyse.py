@@ -21,12 +21,11 @@ from pytest_audioretrieval.benchmarks.cora.analyses.preprocessing import (
 from pytest_audioretrieval.report.tables.table import Table
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
 
 
 def analyse(
-    embedders: Sequence[Embedder | Fused],
+    answerers: Sequence[Answerer],
     given: Sequence[QueriedDataset],
     *,
     pooled: bool = False,
@@ -35,7 +34,7 @@ def analyse(
     """Measure all models and tabulate, one table an analysis; a table that does not apply says why.
 
     Args:
-        embedders: one a model (``embedding.fused.embedder``).
+        answerers: one a model (``embedding.assembly.Answerers``).
         given: one a dataset (``pools.with_queries``).
         pooled: rank the clips of all datasets together (CORA, Section 4.1).
         canonicalizers: by name; without any, the tables of Appendix M are left out.
@@ -44,11 +43,11 @@ def analyse(
         RetrievalError: a model cannot be measured.
     """
     asked = pools(given, pooled=pooled)
-    pairs = measure(embedders, asked)
+    pairs = measure(answerers, asked)
     controlled, reasons = controls(asked)
-    anchored = {SOURCE: pairs, **{name: measure(embedders, changed) for name, changed in controlled.items()}}
+    anchored = {SOURCE: pairs, **{name: measure(answerers, changed) for name, changed in controlled.items()}}
     rewritten = {
-        name: measure(embedders, [canonicalized(pool, rewrite) for pool in asked])
+        name: measure(answerers, [canonicalized(pool, rewrite) for pool in asked])
         for name, rewrite in (canonicalizers or {}).items()
     }
     return [

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from pytest_audioretrieval.benchmarks.cora.analyses.pools import Pool
 from pytest_audioretrieval.errors import DataError, SpecError, refuse_namesakes
 from pytest_audioretrieval.metrics.rank_drop import Reformulation
-from pytest_audioretrieval.runs.reformulated import rank_drops
+from pytest_audioretrieval.runs.directions.forms import rank_drops
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
 
 Labels = npt.NDArray[np.str_]
 Ints = npt.NDArray[np.int64]
@@ -84,32 +83,32 @@ def effects_note(pairs: Pairs, *labels: str) -> str:
     return f"no effect of: {'; '.join(fixed)}" if fixed else ""
 
 
-def measure(embedders: Sequence[Embedder | Fused], pools: Sequence[Pool]) -> Pairs:
+def measure(answerers: Sequence[Answerer], pools: Sequence[Pool]) -> Pairs:
     """Ask every model all queries of every pool; the pairs are ordered by model, then pool, then as in the pool.
 
     Raises:
         SpecError: there is no model, or two have the same name.
-        DataError: there is no pool; or as ``reformulated.rank_drops``.
+        DataError: there is no pool; or as ``directions.forms.rank_drops``.
     """
-    names = [embedder.spec.id for embedder in embedders]
+    names = [answerer.spec.id for answerer in answerers]
     refuse_namesakes("model", names)
     if not names:
         raise SpecError("there is no model to ask", expected="at least one", remedy="name one")
     if not pools:
         raise DataError("there is no dataset to ask about", expected="at least one", remedy="name one")
-    parts = [_measured(embedder, pool) for embedder in embedders for pool in pools]
+    parts = [_measured(answerer, pool) for answerer in answerers for pool in pools]
     return Pairs(
         **{column.name: np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(Pairs)}
     )
 
 
-def _measured(embedder: Embedder | Fused, pool: Pool) -> Pairs:
-    found = rank_drops(embedder, pool.dataset, pool.queries)
+def _measured(answerer: Answerer, pool: Pool) -> Pairs:
+    found = rank_drops(answerer, pool.dataset, pool.queries)
     pairs = pool.queries.pairs
     items = [pool.queries.items[pair.item] for pair in pairs]
     labels = {
         "dataset": np.array([pool.name_of[item.id] for item in items]),
-        "model": np.full(len(pairs), embedder.spec.id),
+        "model": np.full(len(pairs), answerer.spec.id),
         "form": np.array([pair.form for pair in pairs]),
         "item": np.array([item.id for item in items]),
         "clip": np.array([pool.cluster_of[item.clip] for item in items]),

@@ -11,7 +11,7 @@ from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import QueryItem, QuerySet, from_dataset
 from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import DataError, refuse_namesakes
-from pytest_audioretrieval.runs.reformulated import with_forms
+from pytest_audioretrieval.runs.directions.forms import with_forms
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,19 @@ from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters
 from pytest_audioretrieval.data.query_sets import from_dataset, positions
 from pytest_audioretrieval.data.reformulate.groups import GROUPS, grouped
-from pytest_audioretrieval.embedding.fused import Fused
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.metrics.saliency import RankGroup, by_rank_group, rank_groups, sample, signed_masses
 from pytest_audioretrieval.metrics.scores import Floats, Ints
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.saliency import Saliency, boundary_saliency
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, joined, table
-from pytest_audioretrieval.runs.reformulated import rank_drops, with_forms
+from pytest_audioretrieval.runs.directions.forms import rank_drops, with_forms
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.benchmarks.cora.analyses.pools import QueriedDataset
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.embedding.embedder import Embedder
+    from pytest_audioretrieval.embedding.answerer import Answerer
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
     from pytest_audioretrieval.stats.features import Features
     from pytest_audioretrieval.stats.regression import Score
@@ -72,23 +72,23 @@ class Audit:
         return by_rank_group(self.source_rank, self.rank, self.margin, self.masses)
 
 
-def audit(embedder: Embedder | Fused, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
+def audit(answerer: Answerer, dataset: Dataset, *, per_stratum: int = PER_STRATUM, seed: int = SEED) -> Audit:
     """Sample pairs of each sentence-like form and rank group, and attribute their margins to their tokens.
 
     Raises:
         ModelError: the model has no text tower of CLAP.
-        DataError: as ``reformulated.ask_forms``.
+        DataError: as ``directions.forms.ask_forms``.
     """
-    model = _clap(embedder)
+    single, model = _clap(answerer)
     given = with_forms(dataset)
     asked = from_dataset(given)
-    found = rank_drops(embedder, given, asked)
+    found = rank_drops(answerer, given, asked)
     chosen = _choose([pair.form for pair in asked.pairs], found, per_stratum, seed)
     pairs, cluster = [asked.pairs[i] for i in chosen], clusters(given)
     queries = [pair.text for pair in pairs]
     target = [right[0] for right in positions(asked, [clip.id for clip in given.clips])]
-    protocol = embedder.means.protocol
-    candidates = embedder.clips(given.clips)  # type: ignore[union-attr]  # a fusion has no gradients either
+    protocol = answerer.resources.protocol
+    candidates = single.clips(given.clips)
     saliency = boundary_saliency(
         model,
         queries,
@@ -100,7 +100,7 @@ def audit(embedder: Embedder | Fused, dataset: Dataset, *, per_stratum: int = PE
     return Audit(
         fixed={
             "dataset": [given.name] * len(pairs),
-            "model": [embedder.spec.id] * len(pairs),
+            "model": [answerer.spec.id] * len(pairs),
             "form": [pair.form for pair in pairs],
         },
         clip=[f"{given.name}::{cluster[asked.items[pair.item].clip]}" for pair in pairs],
@@ -124,12 +124,12 @@ def predict(audits: Sequence[Audit]) -> dict[str, Score]:
     return score_sets(feature_sets(audits), drop, [clip for a in audits for clip in a.clip])
 
 
-def saliency_tables(embedders: Sequence[Embedder | Fused], given: Sequence[QueriedDataset]) -> list[Table]:
+def saliency_tables(answerers: Sequence[Answerer], given: Sequence[QueriedDataset]) -> list[Table]:
     """Tabulate Tables 22 and 23 over all models and datasets; loads every model, as gradients are never stored."""
     audits, refused = [], []
-    for embedder in embedders:
+    for answerer in answerers:
         try:
-            audits += [audit(embedder, one.dataset) for one in given]
+            audits += [audit(answerer, one.dataset) for one in given]
         except ModelError as error:
             refused.append(str(error))
     if not audits:
@@ -174,13 +174,14 @@ def feature_sets(audits: Sequence[Audit]) -> dict[str, Features]:
     }
 
 
-def _clap(embedder: Embedder | Fused) -> Clap:
-    model = None if isinstance(embedder, Fused) else embedder.retriever
-    if not isinstance(model, Clap):
-        raise ModelError(
-            f"{embedder.spec.id} is no CLAP of transformers, whose gradients saliency needs", remedy="name one"
-        )
-    return model
+def _clap(answerer: Answerer) -> tuple[SingleModel, Clap]:
+    if isinstance(answerer, SingleModel) and isinstance(answerer.retriever, Clap):
+        return answerer, answerer.retriever
+    raise ModelError(
+        f"{answerer.spec.id} is no CLAP of transformers",
+        expected="one, because saliency needs its gradients",
+        remedy="leave this model out to get these tables",
+    )
 
 
 def _masses(queries: Sequence[str], saliency: Sequence[Saliency]) -> dict[str, Floats]:

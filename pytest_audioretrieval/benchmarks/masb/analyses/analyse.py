@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,46 +18,43 @@ from pytest_audioretrieval.benchmarks.masb.analyses.prior import (
 )
 from pytest_audioretrieval.benchmarks.masb.analyses.swaps import swap_table
 from pytest_audioretrieval.benchmarks.masb.analyses.texts import reworded, text_table
+from pytest_audioretrieval.embedding.fusion import single
 from pytest_audioretrieval.errors import SpecError, refuse_namesakes
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
+    from pytest_audioretrieval.embedding.answerer import Answerer
+    from pytest_audioretrieval.embedding.single_model import SingleModel
     from pytest_audioretrieval.report.tables.table import Table
 
 
-def models_to_judge(embedders: Sequence[Embedder | Fused]) -> list[Embedder]:
-    """Return ``embedders`` once each has a name of its own and none fuses rankings.
+def models_to_judge(answerers: Sequence[Answerer]) -> list[SingleModel]:
+    """Return the models, each by itself.
 
     Raises:
-        SpecError: two have the same name, or one is a fusion, whose scores exist for whole rankings only.
+        SpecError: two of one name, or a fusion, whose scores hold for whole rankings alone.
     """
-    refuse_namesakes("model", [embedder.spec.id for embedder in embedders])
-    fused = next((embedder.spec.id for embedder in embedders if embedder.spec.parts), None)
-    if fused is not None:
-        raise SpecError(
-            f"{fused} fuses rankings, which a choice between two options has not", remedy="name its parts instead"
-        )
-    return cast("list[Embedder]", embedders)
+    refuse_namesakes("model", [answerer.spec.id for answerer in answerers])
+    return [single(answerer) for answerer in answerers]
 
 
-def prior_model(embedder: Embedder | Fused) -> Embedder:
-    """Return the model of ``--prior`` once it is known to be a pair scorer.
+def prior_model(answerer: Answerer) -> SingleModel:
+    """Return the model of ``--prior``, which chooses between texts without their sound.
 
     Raises:
-        SpecError: the model is no pair scorer.
+        SpecError: it is no pair scorer.
     """
-    if not embedder.scores_pairs:
+    model = single(answerer)
+    if not model.scores_pairs:
         raise SpecError(
-            f"--prior {embedder.spec.id} cannot choose between texts without audio",
-            expected="a pair scorer",
-            remedy="name another model",
+            f"--prior {model.spec.id} embeds texts",
+            expected="a pair scorer, which can choose between texts unheard",
+            remedy="name an audio LLM, or leave --prior out",
         )
-    return cast("Embedder", embedder)
+    return model
 
 
-def analyse(models: Sequence[Embedder], dataset: Dataset, prior: Embedder | None = None) -> list[Table]:
+def analyse(models: Sequence[SingleModel], dataset: Dataset, prior: SingleModel | None = None) -> list[Table]:
     """Measure all models and tabulate the experiments; a table that does not apply says why.
 
     Args:
@@ -80,7 +77,7 @@ def analyse(models: Sequence[Embedder], dataset: Dataset, prior: Embedder | None
 
 
 def _prior_tables(
-    models: Sequence[Embedder], answers: Sequence[Answers], dataset: Dataset, prior: Embedder | None
+    models: Sequence[SingleModel], answers: Sequence[Answers], dataset: Dataset, prior: SingleModel | None
 ) -> list[Table]:
     kept = np.array([in_experiment_2(choice) for choice in dataset.choices], dtype=np.bool_)
     choices = [choice for choice in dataset.choices if in_experiment_2(choice)]
@@ -94,7 +91,7 @@ def _prior_tables(
     return prior_tables(judged, notes=[note] if without else [])
 
 
-def _text_table(models: Sequence[Embedder], dataset: Dataset) -> Table:
+def _text_table(models: Sequence[SingleModel], dataset: Dataset) -> Table:
     embedding = [model for model in models if not model.scores_pairs]
     scorers = [model.spec.id for model in models if model.scores_pairs]
     vectors = [reworded(model, dataset.rewordings) for model in embedding] if dataset.rewordings else []

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.metrics.binding import correct
-from pytest_audioretrieval.runs.two_options import option_scores
+from pytest_audioretrieval.runs.directions.choice import option_scores
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Choice, Dataset
-    from pytest_audioretrieval.embedding.embedder import Embedder
+    from pytest_audioretrieval.embedding.single_model import SingleModel
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Labels: TypeAlias = npt.NDArray[np.str_]
@@ -59,15 +59,15 @@ def slices(names: Labels) -> Iterator[tuple[str, Mask]]:
     yield ALL, np.ones(len(names), dtype=np.bool_)
 
 
-def answer_choices(embedder: Embedder, dataset: Dataset) -> Answers:
+def answer_choices(model: SingleModel, dataset: Dataset) -> Answers:
     """Return a model's answers to all choices of a dataset, in their order (MASB, 2.3).
 
     Raises:
         RetrievalError: a clip or text cannot be scored.
     """
     if not dataset.choices:
-        return label_answers(embedder.spec.id, (), np.empty(0))
-    return label_answers(embedder.spec.id, dataset.choices, correct(*option_scores(embedder, dataset)))
+        return label_answers(model.spec.id, (), np.empty(0))
+    return label_answers(model.spec.id, dataset.choices, correct(*option_scores(model, dataset)))
 
 
 def label_answers(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:

@@ -22,7 +22,7 @@ from pytest_audioretrieval.stats.agreement import cohen_kappa
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Choice
-    from pytest_audioretrieval.embedding.embedder import Embedder
+    from pytest_audioretrieval.embedding.single_model import SingleModel
 
 _AGREEMENT = (
     *(Column(name) for name in ("model", "prior", "slice")),
@@ -66,15 +66,15 @@ def in_experiment_2(choice: Choice) -> bool:
     return not is_mirror(choice.slice) and choice.right.text != choice.wrong.text
 
 
-def text_only_answers(embedder: Embedder, choices: Sequence[Choice]) -> Prior:
+def text_only_answers(model: SingleModel, choices: Sequence[Choice]) -> Prior:
     """Ask a pair scorer for both orders of the two texts of each choice, at least one.
 
     Raises:
         RetrievalError: the model is no pair scorer, or fails.
     """
-    first, second = embedder.text_preference([(choice.right.text, choice.wrong.text) for choice in choices])
+    first, second = model.text_preference([(choice.right.text, choice.wrong.text) for choice in choices])
     right = text_prior(first, 1 - second).right
-    return Prior(label_answers(embedder.spec.id, choices, correct(right, 1 - right)), first, 1 - second)
+    return Prior(label_answers(model.spec.id, choices, correct(right, 1 - right)), first, 1 - second)
 
 
 def prior_tables(judged: Sequence[WithPrior], *, notes: Sequence[str] = ()) -> list[Table]:

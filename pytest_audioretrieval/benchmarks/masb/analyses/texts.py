@@ -14,11 +14,11 @@ from pytest_audioretrieval.benchmarks.masb.analyses.chance import Family, P
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics.binding import TextDistances, correct, text_distances
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, bounded, joined, table
-from pytest_audioretrieval.runs.two_options import reworded as vectors
+from pytest_audioretrieval.runs.directions.texts import reworded as vectors
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Rewording
-    from pytest_audioretrieval.embedding.embedder import Embedder
+    from pytest_audioretrieval.embedding.single_model import SingleModel
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
@@ -55,13 +55,13 @@ class RewordingVectors:
     paraphrase: Vectors
 
 
-def reworded(embedder: Embedder, rewordings: Sequence[Rewording]) -> RewordingVectors:
+def reworded(model: SingleModel, rewordings: Sequence[Rewording]) -> RewordingVectors:
     """Embed the captions of a dataset, at least one, with a model that has text vectors.
 
     Raises:
         RetrievalError: a text cannot be embedded.
     """
-    return RewordingVectors(embedder.spec.id, *vectors(embedder, rewordings))
+    return RewordingVectors(model.spec.id, *vectors(model, rewordings))
 
 
 def text_table(

@@ -7,7 +7,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.benchmarks.masb.builtin.recipe import Scene
-from pytest_audioretrieval.data.sounds.recipe import RATE
+from pytest_audioretrieval.data.rendered import RATE
 from pytest_audioretrieval.data.sounds.render import recording
 from pytest_audioretrieval.errors import PinError
 

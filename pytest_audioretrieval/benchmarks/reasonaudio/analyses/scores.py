@@ -10,21 +10,20 @@ from pytest_audioretrieval.metrics import accuracy, hit_rate, ndcg
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, table
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.data.queries import Direction
     from pytest_audioretrieval.data.types import Dataset
-    from pytest_audioretrieval.embedding.embedder import Embedder
-    from pytest_audioretrieval.embedding.fused import Fused
-    from pytest_audioretrieval.runs.run import Columns, Run
+    from pytest_audioretrieval.embedding.answerer import Answerer
+    from pytest_audioretrieval.runs.columns import Columns
+    from pytest_audioretrieval.runs.run import Run
 
 #: Format of the paper's figures: percent, one decimal.
 FORM = ".1f"
 
 
-def score_tables(embedders: Sequence[Embedder | Fused], dataset: Dataset) -> list[Table]:
+def score_tables(answerers: Sequence[Answerer], dataset: Dataset) -> list[Table]:
     """Tabulate Table 2 (queries against all clips), and the choices between two clips."""
     return [
-        table("Queries against all clips, in percent (ReasonAudio, Table 2)", _queries, embedders, dataset),
-        table("Choices between two clips, accuracy in percent (ReasonAudio, 5.1)", _choices, embedders, dataset),
+        table("Queries against all clips, in percent (ReasonAudio, Table 2)", _queries, answerers, dataset),
+        table("Choices between two clips, accuracy in percent (ReasonAudio, 5.1)", _choices, answerers, dataset),
     ]
 
 
@@ -34,12 +33,12 @@ def average(columns: Columns, tasks: Sequence[str]) -> float:
     return sum(values) / len(values)
 
 
-def _queries(embedders: Sequence[Embedder | Fused], dataset: Dataset) -> Body:
+def _queries(answerers: Sequence[Answerer], dataset: Dataset) -> Body:
     tasks = _parts([query.slice for query in dataset.queries], "queries")
     metrics = [(f"{task} {name}", metric.within(task)) for task in tasks for name, metric in _METRICS]
 
     def rows() -> Iterator[list[Cell]]:
-        for model, run in _runs(embedders, dataset, "t2a"):
+        for model, run in _runs(answerers, dataset, "t2a"):
             figures = [100 * metric.value(run.columns) for _, metric in metrics]
             yield [model, *figures, 100 * average(run.columns, tasks)]
 
@@ -48,11 +47,11 @@ def _queries(embedders: Sequence[Embedder | Fused], dataset: Dataset) -> Body:
     return Body(columns, rows(), f"{counts}; Avg.: the mean of the figures before it, of both kinds, as in the paper")
 
 
-def _choices(embedders: Sequence[Embedder | Fused], dataset: Dataset) -> Body:
+def _choices(answerers: Sequence[Answerer], dataset: Dataset) -> Body:
     tasks = _parts([choice.slice for choice in dataset.choices], "two-option items")
 
     def rows() -> Iterator[list[Cell]]:
-        for model, run in _runs(embedders, dataset, "choice"):
+        for model, run in _runs(answerers, dataset, "choice"):
             yield [model, *(100 * accuracy().within(task).value(run.columns) for task in tasks)]
 
     columns = [Column("model"), *(Column(task, FORM) for task in tasks)]
@@ -68,8 +67,8 @@ def _parts(slices: Sequence[str], what: str) -> list[str]:
     return list(dict.fromkeys(slices))
 
 
-def _runs(embedders: Sequence[Embedder | Fused], dataset: Dataset, direction: Direction) -> Iterator[tuple[str, Run]]:
+def _runs(answerers: Sequence[Answerer], dataset: Dataset, direction: str) -> Iterator[tuple[str, Run]]:
     from pytest_audioretrieval.runs.measure import measure
 
-    for embedder in embedders:
-        yield embedder.spec.id, measure(embedder, dataset, direction).run
+    for answerer in answerers:
+        yield answerer.spec.id, measure(answerer, dataset, direction).run

@@ -62,5 +62,5 @@ def test_one_query_of_a_type_is_refused() -> None:
     one = collect(
         "one", [QueryItem("a", "a", "source a", {"command": "find a", "question": "is a"})], ("command", "question")
     )
-    with pytest.raises(DataError, match="command: 1 query"):
+    with pytest.raises(DataError, match="type 'command' has 1 query"):
         diversity(one, encode, ("command",))

@@ -82,6 +82,7 @@ def test_it_is_called_once_for_each_text_and_form() -> None:
         (lambda text: sys.exit(7), DataError, "canonicalizer 'it' failed on 'AB' (SystemExit: 7)"),
         (lambda text: text[9], DataError, "canonicalizer 'it' failed on 'AB' (IndexError: string index out of range)"),
     ],
+    ids=["int", "no-text", "three", "keyword", "none", "blank", "null", "surrogate", "exit", "index"],
 )
 def test_what_is_no_canonicalizer(function: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:

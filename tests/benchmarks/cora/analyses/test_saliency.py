@@ -26,26 +26,26 @@ from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.pinning.protocol import NAMED
 from pytest_audioretrieval.pinning.spec import BUILTIN
-from pytest_audioretrieval.runs.reformulated import with_forms
+from pytest_audioretrieval.runs.directions.forms import with_forms
 
 CLIPS = 40
 
 
 class Tower:
-    """An ``Embedder`` whose clips resemble their captions; its texts are embedded by the model."""
+    """An ``SingleModel`` whose clips resemble their captions; its texts are embedded by the model."""
 
     def __init__(self, model: Any, dataset: Dataset) -> None:
         self.retriever, self.spec = model, SimpleNamespace(id="toy")
-        self.means = SimpleNamespace(protocol=NAMED["short-clip"])
+        self.resources = SimpleNamespace(protocol=NAMED["short-clip"])
         self.asked: list[str] = []
         self._texts = {caption.clip: caption.text for caption in dataset.captions}
 
     def texts(self, texts: list[str]) -> Any:
         self.asked = list(texts)
-        return self.retriever.embed_text(texts, self.means.protocol)
+        return self.retriever.embed_text(texts, self.resources.protocol)
 
     def clips(self, clips: tuple[Clip, ...]) -> Any:
-        vectors = self.retriever.embed_text([self._texts[clip.id] for clip in clips], self.means.protocol)
+        vectors = self.retriever.embed_text([self._texts[clip.id] for clip in clips], self.resources.protocol)
         noise = np.random.default_rng(0).standard_normal(vectors.shape)
         noisy = vectors + 0.04 * noise.astype(np.float32)
         return noisy / np.linalg.norm(noisy, axis=1, keepdims=True)

@@ -16,7 +16,7 @@ Score = Callable[[str, str], float]
 
 
 class Fake:
-    """A stand-in for an ``Embedder``; with ``prefers`` it is a pair scorer."""
+    """A stand-in for an ``SingleModel``; with ``prefers`` it is a pair scorer."""
 
     def __init__(
         self,

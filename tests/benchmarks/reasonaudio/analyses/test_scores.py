@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audioretrieval.__main__ import main
 from pytest_audioretrieval.benchmarks.reasonaudio.analyses.scores import score_tables
-from tests.runs.test_two_options import CHOICES, QUERIES, VECTORS, Fake, dataset
+from tests.runs.test_choice_and_texts import CHOICES, QUERIES, VECTORS, Fake, dataset
 
 
 class Named(Fake):

@@ -16,7 +16,7 @@ from pytest_audioretrieval.benchmarks.reasonaudio.queries.constraints import Neg
 from pytest_audioretrieval.benchmarks.reasonaudio.queries.queries import ReasonQuery, make_queries
 from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import load_reasonaudio, write_queries
 from pytest_audioretrieval.data.loading import Loading
-from pytest_audioretrieval.data.queries import task
+from pytest_audioretrieval.data.queries import text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Option, Violation
 from pytest_audioretrieval.errors import DataError
@@ -99,7 +99,7 @@ def test_what_is_read(folder: Path) -> None:
     ]
     assert made.choices[0].right == Option("dog, then rain", A.id)
     assert made.choices[0].wrong == Option("dog, then rain", B.id)
-    asked = task(made, "t2a")
+    asked = text_queries(made)
     assert (asked.clusters, asked.slices) == (asked.ids, ("order", "negation"))
 
 
@@ -339,7 +339,7 @@ BAD: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "expected"), BAD, ids=[expected for _, expected in BAD])
+@pytest.mark.parametrize(("change", "expected"), BAD, ids=[f"{n}-{expected}" for n, (_, expected) in enumerate(BAD)])
 def test_a_folder_that_contradicts_itself_is_refused_in_one_line(folder: Path, change: Change, expected: str) -> None:
     change(folder)
     with pytest.raises(DataError) as caught:
