@@ -1,4 +1,4 @@
-"""Metrics of reformulated queries: by hand, and what must hold whatever the ranks."""
+"""Tests of metrics of reformulated queries by hand, and by properties that hold for all ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOG2_3 = math.log2(3)
 
 
 def asked(source, **forms):
-    """What a run of direction ``forms`` holds; a form is its ranks, or (ranks, tal, hnp)."""
+    """Return a run of direction ``forms``; a form is given as its ranks, or as (ranks, tal, hnp)."""
     columns = {}
     for name, form in forms.items():
         rank, tal, hnp = form if isinstance(form, tuple) else (form, [0.0] * len(form), [0.0] * len(form))
@@ -89,7 +89,7 @@ class TestByHand:
 @pytest.mark.parametrize("metric", EVERY, ids=str)
 @pytest.mark.parametrize("run", [asked([1, 2]), SimpleNamespace(first_hit_rank=np.array([1, 2]))], ids=["empty", "t2a"])
 def test_a_run_without_forms(metric: Metric, run: SimpleNamespace) -> None:
-    """A ``Ranking`` has none either."""
+    """A ``Ranking`` has no forms either."""
     with pytest.raises(SpecError, match=r"^this run has no forms: ask in direction 'forms'$"):
         metric(run)
 
@@ -135,7 +135,7 @@ def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> Non
 
 @given(ROWS)
 def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
-    """The pool bounds what ranks can lose: log2 of its size."""
+    """The size of the pool limits a loss of ranks to its log2."""
     source, command, question, statement = map(list, zip(*rows, strict=True))
     run = asked(source, command=command, question=question, statement=statement)
     for metric in (rank_loss("command"), worst_rank_loss()):

@@ -1,3 +1,5 @@
+"""Tests of comparisons, verdicts and claims."""
+
 from __future__ import annotations
 
 import subprocess
@@ -11,7 +13,7 @@ from pytest_audioretrieval.stats import Comparison, Endpoint, Verdict, compare, 
 
 
 def judged(low, high, *, margin=0.03, changed=10, difference=0.0, clusters=100):
-    """A comparison with these bounds."""
+    """Return a comparison with these bounds."""
     return Comparison(
         name="",
         new_value=0.5 + difference,
@@ -180,7 +182,7 @@ def test_joint_comparison_gives_each_endpoint_its_own_answer():
 
 
 def test_endpoints_share_each_resample():
-    """Twice the outcome of another endpoint, in every resample, has exactly twice its bounds."""
+    """An endpoint with twice the outcomes of another has exactly twice its bounds."""
     rng = np.random.default_rng(4)
     new, old = rng.random(90), rng.random(90)
     one, two = compare_jointly([Endpoint("x", new, old, 1), Endpoint("2x", 2 * new, 2 * old, 1)], np.arange(90) // 3)
