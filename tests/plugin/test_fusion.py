@@ -116,7 +116,9 @@ def test_a_suite_that_needs_a_retriever_says_so_in_one_line(pair: Project) -> No
 def test_a_wrong_fusion_ends_pytest_before_anything_is_collected(project: Project, text: str) -> None:
     result = project.run("--model", text)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: model '{text}': expected fusion:RULE(SPEC,SPEC,...), RULE one of avg-z, *"])
+    result.stderr.fnmatch_lines(
+        [f"ERROR: model '{text}' is no fusion, expected fusion:RULE(SPEC,SPEC,...), RULE one of avg-z, *"]
+    )
 
 
 def test_parts_of_one_name_in_two_places_are_two_models(project: Project) -> None:
