@@ -23,7 +23,7 @@ from bench.table import Row, show
 from pytest_audioretrieval.audio.window import prepare
 from pytest_audioretrieval.data.sound_files import clip_of
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.ahead import WORKERS, ahead
+from pytest_audioretrieval.embedding.prefetch import WORKERS, prefetch
 from pytest_audioretrieval.pinning.protocol import Protocol
 
 CLIPS, SECONDS, RATE, ROUNDS = 12, 10, 44_100, 9
@@ -77,12 +77,12 @@ def rows() -> list[Row]:
 
 
 def threads(kind: str, clips: Sequence[Clip]) -> Row:
-    """How much sooner ``ahead`` is done, and how many cores it kept busy."""
+    """Factor by which ``prefetch`` is faster, and number of cores that it keeps busy."""
     takes = []
     for _ in range(ROUNDS):
         alone = taken(perf_counter, ours, clips)
         wall, cpu = perf_counter(), process_time()
-        assert len(list(ahead(ours, clips))) == len(clips)
+        assert len(list(prefetch(ours, clips))) == len(clips)
         wall, cpu = perf_counter() - wall, process_time() - cpu
         takes.append((alone, wall, cpu / wall))
     alone, together, cores = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.plugin.collection import CollectionRefused
 from pytest_audioretrieval.plugin.session import session_of
 
 
@@ -20,7 +21,7 @@ def pytest_generate_tests(metafunc):
 
         implementation = load(session_of(metafunc.config).settings["implementation"])
     except RetrievalError as error:
-        raise pytest.Collector.CollectError(str(error)) from None
+        raise CollectionRefused(error) from None
     cases = []
     for stated in CATALOGUE:
         missing = stated.missing(implementation)

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval pins``: what is pinned, and whether what is here is it; see also ``pins_add``."""
+"""Command ``python -m pytest_audioretrieval pins``: list pins and verify cached files; see also ``pins_add``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _known(pin: Pin) -> str:
 
 
 class Checked(NamedTuple):
-    """One file, or one whole thing where ``file`` is empty; ``state`` is one of ``WORDS``."""
+    """Result for one file, or for a whole model or dataset if ``file`` is empty; ``state`` is one of ``STATES``."""
 
     name: str
     file: str
@@ -86,30 +86,30 @@ class Checked(NamedTuple):
     detail: str = ""
 
 
-#: State -> whether it is as pinned.
-WORDS = {"ok": True, "not pinned": True, "not here": True, "MISSING": False, "MISMATCH": False}
+#: Each state, and whether it agrees with the pins.
+STATES = {"ok": True, "not pinned": True, "not here": True, "MISSING": False, "MISMATCH": False}
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Print a line a file, then what they came to; what was named has to be here."""
+    """Print a line a file, then the counts; return 1 if a file is not as pinned or a name is not cached."""
     pins = project_pins(arguments.pins)
     known = [*pins.models, *pins.datasets, *(f"{DATASETS}{name}" for name in pins.datasets)]
     for name in arguments.names:
         if name not in known:
-            raise SpecError(f"nothing is pinned as {name!r}: {did_you_mean(name, known)}see: pins list")
+            raise SpecError(f"nothing is pinned as {name!r}", remedy=f"{did_you_mean(name, known)}see: pins list")
     checked: list[Checked] = []
     for name in arguments.names or sorted({*pins.models, *pins.datasets}):
         for one in _verified(name, pins):
             checked.append(one)
             print("  ".join(part for part in (f"{one.state:<10}", one.name, one.file, one.detail) if part))
-    counts = {word: sum(one.state == word for one in checked) for word in WORDS}
-    print(", ".join(f"{count} {word}" for word, count in counts.items() if count))
-    wrong = any(not WORDS[one.state] for one in checked)
+    counts = {state: sum(one.state == state for one in checked) for state in STATES}
+    print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
+    wrong = any(not STATES[one.state] for one in checked)
     return int(wrong or (bool(arguments.names) and counts["not here"] > 0))
 
 
 def _verified(name: str, pins: Pins) -> Iterator[Checked]:
-    """What is pinned by this name: a model, a dataset, or one of each."""
+    """Verify everything that is pinned by this name: a model, a dataset, or one of each."""
     dataset = name.removeprefix(DATASETS)
     if dataset.startswith("builtin/") and dataset in pins.datasets:
         yield _rendered(dataset)
@@ -122,7 +122,7 @@ def _verified(name: str, pins: Pins) -> Iterator[Checked]:
 
 
 def _commits(name: str, pin: Pin) -> Iterator[tuple[Pin, str]]:
-    """The pin of each commit, and how it is shown."""
+    """Yield the pin of each commit, and the name to print for it."""
     for commit in pin.commits():
         yield pin.at(commit) or pin, f"{name}@{commit[:12]}" if commit else name
 
@@ -140,7 +140,7 @@ def _rendered(name: str) -> Checked:
 
 
 def _dataset(name: str, pin: Pin, shown: str) -> Iterator[Checked]:
-    """The files that are read or pinned, as far as they are in the cache; the network is not asked."""
+    """Verify the files of a dataset that are read or pinned, if they are in the cache; no network is used."""
     from pytest_audioretrieval.models.hub import download
 
     wanted = [*pin.files, *patterns_of(name)]
@@ -165,7 +165,7 @@ def _model(name: str, pin: Pin, shown: str) -> Iterator[Checked]:
 
 
 def _folder(name: str, commit: str | None) -> Path | None:
-    """Where a model lies on this machine; the network is not asked."""
+    """Return the folder of a model on this machine, or None; no network is used."""
     if name.startswith("builtin/"):
         return spec.parse(name).path
     if commit is None:
@@ -186,7 +186,8 @@ def _files(name: str, folder: Path, pin: Pin, paths: Mapping[str, Path]) -> Iter
             continue
         found = sha256_of(folder / file)
         if expected is not None and found != expected:
-            yield Checked(name, file, "MISMATCH", f"is {found}, expected {expected}: delete it and download it again")
+            detail = f"is {found}, expected {expected}: delete it and download it again"
+            yield Checked(name, file, "MISMATCH", detail)
         elif expected is None:
             yield Checked(name, file, "not pinned", f"is {found}")
         else:

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval pins add``: one pin more in a project's own PINS.json."""
+"""Command ``python -m pytest_audioretrieval pins add``: add a pin to a project's own PINS.json."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pytest_audioretrieval.pinning.pins import ADD, DATASETS, Pin, Pins, project
 if TYPE_CHECKING:
     import argparse
 
-#: A folder, and path in it -> sha256.
+#: A folder, and the sha256 of its files by path.
 Found = tuple[Path, dict[str, str]]
 _DATASET = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})", re.ASCII)
 
 
 class Wanted(NamedTuple):
-    """A commit of the hub, as it was asked for; ``subsets`` are the files of a dataset, None of a model."""
+    """Commit of the hub that the user named; ``subsets`` are the files of a dataset, and None for a model."""
 
     text: str
     id: str
@@ -29,20 +29,20 @@ class Wanted(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Its part of PINS.json."""
+        """Part of PINS.json that it belongs to."""
         return "models" if self.subsets is None else "datasets"
 
     def known(self, pins: Pins) -> Pin | None:
-        """What is pinned of its id."""
+        """Return the pin of its id, or None."""
         pin: Pin | None = getattr(pins, self.group).get(self.id)
         return pin
 
 
 def run_add(arguments: argparse.Namespace) -> int:
-    """Download, check, hash, write; what is known already is never changed.
+    """Download, check and hash the files, and write the pin; a known digest is never changed.
 
     Raises:
-        RetrievalError: why it is not added.
+        RetrievalError: the reason why the pin is not added.
     """
     path, offline = arguments.pins, arguments.offline
     wanted = _wanted(arguments.what, arguments.files, path)
@@ -65,25 +65,39 @@ def _wanted(text: str, files: str | None, path: Path) -> Wanted:
     if text.startswith(DATASETS):
         named = _DATASET.fullmatch(text.removeprefix(DATASETS))
         if named is None:
-            raise SpecError(f"{text!r}: expected {DATASETS}OWNER/NAME@<40 hex digits>, no branch, tag or short hash")
+            raise SpecError(
+                f"{text!r} names no commit of a dataset",
+                expected=f"{DATASETS}OWNER/NAME@<40 hex digits>",
+                remedy="give the full commit, no branch, tag or short hash",
+            )
         return Wanted(text, named[1], named[2], subsets_of(named[1]) if files is None else [(files,)])
     if files is not None:
-        raise SpecError(f"--files chooses files of a dataset: expected {DATASETS}OWNER/NAME@COMMIT, found {text!r}")
+        raise SpecError(
+            f"--files chooses files of a dataset, and {text!r} is none",
+            expected=f"{DATASETS}OWNER/NAME@COMMIT",
+            remedy=f"put {DATASETS} before the id, or leave --files out",
+        )
     model = spec.parse(text)
     if model.kind != "hub":
-        raise SpecError(f"{text!r} is no model of a hub: expected ID@COMMIT; folders and built-in models need no pin")
+        raise SpecError(
+            f"{text!r} is no model of a hub",
+            expected="ID@COMMIT",
+            remedy="leave it unpinned: folders and built-in models need no pin",
+        )
     pins = project_pins(path)
     if pins.model(model.id) is None and model.id in pins.datasets:
-        raise SpecError(f"{model.id} is a dataset: {ADD} {DATASETS}{text}")
+        raise SpecError(f"{model.id} is a dataset", remedy=f"{ADD} {DATASETS}{text}")
     if model.revision is None:
         pin = pins.model(model.id)
         hint = f", such as the pinned {model.id}@{pin.revision}" if pin and pin.revision else ""
-        raise SpecError(f"{text!r} names no commit: expected {model.id}@<40 hex digits>{hint}")
+        raise SpecError(
+            f"{text!r} names no commit", expected=f"{model.id}@<40 hex digits>{hint}", remedy="give all 40 digits"
+        )
     return Wanted(text, model.id, model.revision)
 
 
 def _found(wanted: Wanted, pin: Pin, path: Path, *, offline: bool) -> dict[str, str]:
-    """Path -> sha256 of the files that are read: none other than pinned or than the hub announces."""
+    """Return the sha256 of the files that are read, by path, checked against the pin and the hub's listing."""
     from pytest_audioretrieval.models.hub import check_announced
 
     if wanted.subsets is None:
@@ -97,7 +111,7 @@ def _found(wanted: Wanted, pin: Pin, path: Path, *, offline: bool) -> dict[str, 
 
 
 def _model(wanted: Wanted, path: Path, *, offline: bool) -> Found:
-    """Of the files that decide its vectors."""
+    """Return the folder of a model, and the sha256 of the files that decide its vectors."""
     from pytest_audioretrieval.models.registry import deciding_files, describe
 
     folder = describe(spec.parse(wanted.text), offline=offline, allow_unpinned=True, pins=path).folder
@@ -106,7 +120,7 @@ def _model(wanted: Wanted, path: Path, *, offline: bool) -> Found:
 
 
 def _dataset(wanted: Wanted, subsets: Subsets, pin: Pin, *, offline: bool) -> Found:
-    """Of the files that are read."""
+    """Return the folder of a dataset, and the sha256 of the files that are read."""
     from pytest_audioretrieval.data.hub.download import fetch
 
     parts = [part for found in fetch(wanted.id, pin, subsets, offline=offline) for part in found]
@@ -115,7 +129,7 @@ def _dataset(wanted: Wanted, subsets: Subsets, pin: Pin, *, offline: bool) -> Fo
 
 
 def _write(path: Path, wanted: Wanted, found: dict[str, str]) -> None:
-    """Add to a project's own file; the commit that a bare id means stays what it is."""
+    """Add digests to a project's own file; the bare id still means the same commit afterwards."""
     from msgspec.structs import replace
 
     from pytest_audioretrieval.base.files import write_atomically
@@ -134,4 +148,6 @@ def _write(path: Path, wanted: Wanted, found: dict[str, str]) -> None:
     try:
         write_atomically(path, replace(pins, **{wanted.group: group}).text().encode())
     except OSError as error:
-        raise PinError(f"{path} was not written ({error.strerror}): allow writing there, then add again") from None
+        raise PinError(
+            f"{path} was not written ({error.strerror})", remedy="allow writing there, then add again"
+        ) from None

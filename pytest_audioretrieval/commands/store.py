@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval store``: what the embedding store holds, whether it is whole, and less of it."""
+"""Command ``python -m pytest_audioretrieval store``: list, verify and prune the embedding store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.commands.common import Commands
     from pytest_audioretrieval.embedding.inventory import Space
 
-#: Pytest's cache folder, below the rootdir.
+#: Name of pytest's cache folder, below the rootdir.
 PYTEST = ".pytest_cache"
 HEADINGS = ("model", "weights", "protocol", "kind", "made on", "vectors", "MB", "last used")
-#: Digits of a digest that tell models apart.
+#: Digits of a digest that are printed, enough to tell models apart.
 DIGITS = 8
 
 
@@ -52,21 +52,21 @@ def register(commands: Commands) -> None:
 
 
 def _store(text: str) -> Path:
-    """A folder, or, where that is pytest's cache folder, the one in it that pytest keeps for us."""
+    """Return the store's folder for a ``--cache``: the folder itself, or the plugin's part of pytest's cache folder."""
     from pytest_audioretrieval.embedding.store import EMBEDDINGS
 
     folder = expanded(text)
-    with suppress(PermissionError):  # said by what reads it
+    with suppress(PermissionError):  # reported when the folder is read
         return folder / WITHIN if (folder / WITHIN).is_dir() and not (folder / EMBEDDINGS).is_dir() else folder
     return folder
 
 
 def info(arguments: argparse.Namespace) -> int:
-    """Print one line a space; 0."""
+    """Print one line for each space; return 0."""
     from pytest_audioretrieval.embedding.inventory import spaces
     from pytest_audioretrieval.report.tables.plain import lines
 
-    # One without vectors was begun by a run that stopped, or is at work.
+    # A space without vectors belongs to a run that was stopped, or that is at work.
     found = [space for space in spaces(arguments.cache) if space.shards]
     print(*lines(HEADINGS, map(_row, found)), sep="\n")
     print(f"{len(found)} in {arguments.cache}, {_megabytes(sum(space.size for space in found))} MB")
@@ -74,7 +74,7 @@ def info(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Print what is damaged, and remove it if asked to, but nothing that cannot be read; 1 if any of it is left."""
+    """Print damaged shards and, with ``--fix``, remove those that can be read; return 1 if one is left."""
     from pytest_audioretrieval.embedding.inventory import remove, spaces
 
     found = spaces(arguments.cache)
@@ -91,12 +91,12 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def prune(arguments: argparse.Namespace) -> int:
-    """Print what is removed, and why; 0."""
+    """Remove unusable and unused spaces, print each with the reason; return 0."""
     from pytest_audioretrieval.embedding import inventory
 
     for name, value in (("--older-than", arguments.older_than), ("--keep-bytes", arguments.keep_bytes)):
         if value is not None and not value >= 0:
-            raise SpecError(f"{name} {value}: expected 0 or more")
+            raise SpecError(f"{name} is {value}", expected="0 or more", remedy="correct it")
     size = 0
     for one in inventory.prune(arguments.cache, older_than=arguments.older_than, keep_bytes=arguments.keep_bytes):
         print(f"{one.path}: {one.why}: removed, {_megabytes(one.size)} MB")
@@ -106,11 +106,11 @@ def prune(arguments: argparse.Namespace) -> int:
 
 
 def _row(space: Space) -> tuple[str, ...]:
-    about = space.about
+    info = space.info
     return (
-        about.model,
-        about.weights_sha256[:DIGITS],
-        about.protocol,
+        info.model,
+        info.weights_sha256[:DIGITS],
+        info.protocol,
         space.folder.name.partition("-")[0],
         space.made_on,
         str(space.vectors),

@@ -35,7 +35,7 @@ def load_rendered(
     recipes: Mapping[str, T],
     render: Callable[[T], npt.NDArray[np.int16]],
     dataset: Callable[[tuple[Clip, ...]], Dataset],
-    pinned: str,
+    pinned: str | None,
     *,
     index: Path | None = None,
     progress: Progress[T] = iter,
@@ -46,7 +46,7 @@ def load_rendered(
         recipes: clip id -> recipe, in document order.
         render: returns a recipe's samples, int16 [n], 48 kHz, mono; called again whenever a clip is read.
         dataset: makes the dataset of its clips.
-        pinned: fingerprint that PINS.json holds for it.
+        pinned: fingerprint that PINS.json holds for it; None accepts any, for the tool that writes the pins.
         index: file of the digests; None keeps none.
         progress: wraps the recipes while they are rendered.
 
@@ -67,13 +67,13 @@ def load_rendered(
     return rendered
 
 
-def verified(dataset: Dataset, pinned: str) -> Dataset:
-    """Return ``dataset`` if its fingerprint is the pinned one.
+def verified(dataset: Dataset, pinned: str | None) -> Dataset:
+    """Return ``dataset`` if its fingerprint is the pinned one, or none is pinned.
 
     Raises:
         PinError: its fingerprint is another.
     """
-    if dataset.fingerprint != pinned:
+    if pinned is not None and dataset.fingerprint != pinned:
         raise PinError(
             f"dataset {dataset.name!r}: fingerprint is {dataset.fingerprint}",
             expected=f"{pinned} as PINS.json states",

@@ -1,4 +1,4 @@
-"""What the store keeps on disk: its spaces, what of them is damaged, and what nobody needs any more."""
+"""Inventory of the store on disk: its spaces, damaged shards, and files that can be removed."""
 
 from __future__ import annotations
 
@@ -14,33 +14,35 @@ import msgspec
 import numpy as np
 
 from pytest_audioretrieval.base.versions import versions
-from pytest_audioretrieval.embedding.store import ABOUT, DAMAGE, DEVICE, EMBEDDINGS, About, Store, read_shard
+from pytest_audioretrieval.embedding.store import DAMAGE, DEVICE, EMBEDDINGS, INFO, SpaceInfo, Store, read_shard
 from pytest_audioretrieval.errors import SpecError, one_line
 
 DAY = 86_400.0
-#: Seconds after which a file that is still not whole has lost its writer.
+#: Seconds after which the writer of an unfinished file is taken to be gone.
 ABANDONED = 3_600.0
 
 
 @dataclass(frozen=True)
 class Space:
-    """One space on disk.
+    """Space on disk: a folder of shards.
 
     Attributes:
+        folder: the folder.
+        info: description of the space.
         shards: files of vectors.
         size: bytes of all its files.
-        used: when vectors were last read from it or put there, in seconds since the epoch.
+        used: time of the last read or write of its vectors, in seconds since the epoch.
     """
 
     folder: Path
-    about: About
+    info: SpaceInfo
     shards: tuple[Path, ...]
     size: int
     used: float
 
     @property
     def made_on(self) -> str:
-        """The machine and device its vectors are kept for, and the device they were made on."""
+        """Machine and device that its vectors are kept for, and device that they were made on."""
         place = self.folder.parent
         with suppress(OSError):
             return f"{place.name} ({(place / DEVICE).read_text(encoding='utf-8').strip()})"
@@ -48,16 +50,16 @@ class Space:
 
     @property
     def vectors(self) -> int:
-        """How many it holds; those of a shard that cannot be read are not counted."""
+        """Number of its vectors, without those of shards that cannot be read."""
         return sum(map(_rows, self.shards))
 
     def damaged(self) -> Iterator[Damaged]:
-        """Each shard that is not what it was written as, or that cannot be read; every byte is read."""
+        """Read every byte and yield each shard that has changed since it was written, or that cannot be read."""
         for path in self.shards:
             try:
                 read_shard(path)
             except FileNotFoundError:
-                continue  # pruned, or found by a run meanwhile
+                continue  # pruned, or removed by a run meanwhile
             except OSError as error:  # as in ``Store.get``
                 yield Damaged(path, f"cannot be read ({error.strerror})", whole=True)
             except DAMAGE as error:
@@ -66,7 +68,13 @@ class Space:
 
 @dataclass(frozen=True)
 class Damaged:
-    """A shard, what is wrong with it, and whether it may be whole for all that."""
+    """Shard that is damaged or cannot be read.
+
+    Attributes:
+        path: its file.
+        why: cause, in words.
+        whole: True if the shard may be intact, but cannot be read.
+    """
 
     path: Path
     why: str
@@ -75,7 +83,13 @@ class Damaged:
 
 @dataclass(frozen=True)
 class Removed:
-    """What ``prune`` removed, why, and the bytes it took."""
+    """File or space that ``prune`` removed.
+
+    Attributes:
+        path: its path.
+        why: reason, in words.
+        size: bytes that it took.
+    """
 
     path: Path
     why: str
@@ -83,34 +97,39 @@ class Removed:
 
 
 def spaces(cache: Path) -> list[Space]:
-    """All spaces below a cache folder, in the order of their paths.
+    """Return all spaces below a cache folder, in the order of their paths.
 
     Raises:
         SpecError: nothing was ever stored there, or a folder of it cannot be read.
     """
     try:
         if (cache / EMBEDDINGS).is_dir():
-            return [space for place in _folders(cache / EMBEDDINGS) for space in _there(*_folders(place))]
+            return [space for place in _folders(cache / EMBEDDINGS) for space in _read_all(*_folders(place))]
     except OSError as error:
-        raise SpecError(f"{error.filename} cannot be read ({error.strerror}): see who owns it") from None
+        raise SpecError(f"{error.filename} cannot be read ({error.strerror})", remedy="see who owns it") from None
     raise SpecError(
-        f"{cache} holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder"
+        f"{cache} holds no embedding store",
+        remedy="give --cache the folder of --retrieval-cache, or pytest's cache folder",
     )
 
 
 def prune(cache: Path, *, older_than: float | None = None, keep_bytes: int | None = None) -> Iterator[Removed]:
-    """Remove what stopped processes left, and spaces that no run of this environment can use or that are too much.
+    """Remove files of stopped processes, spaces that no run of this environment can use, and spaces over the limits.
 
-    A run that goes on meanwhile makes again what it misses.
+    A run at work embeds the missing vectors again.
 
     Args:
-        older_than: days without use after which a space goes.
-        keep_bytes: beyond these, the spaces go whose last use is longest ago.
+        cache: cache folder.
+        older_than: days without use after which a space is removed.
+        keep_bytes: most bytes to keep; the spaces that were unused for longest are removed first.
+
+    Yields:
+        Each file or space as it is removed.
     """
     kept = []
     for found in spaces(cache):
         yield from _leftovers(found.folder, found.used)
-        for space in _there(found.folder):
+        for space in _read_all(found.folder):
             if why := _useless(space, older_than):
                 yield _remove(space, why)
             else:
@@ -126,7 +145,7 @@ def _folders(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if path.is_dir()]
 
 
-def _there(*folders: Path) -> Iterator[Space]:
+def _read_all(*folders: Path) -> Iterator[Space]:
     for folder in folders:
         with suppress(FileNotFoundError):  # another process prunes as well
             yield _read(folder)
@@ -139,25 +158,25 @@ def _read(folder: Path) -> Space:
     for path in files:
         with suppress(FileNotFoundError):
             size += path.stat().st_size
-    return Space(folder, _about(folder / ABOUT), shards, size, folder.stat().st_mtime)
+    return Space(folder, _info(folder / INFO), shards, size, folder.stat().st_mtime)
 
 
-def _about(path: Path) -> About:
+def _info(path: Path) -> SpaceInfo:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=About)
+        return msgspec.json.decode(path.read_bytes(), type=SpaceInfo)
     except (OSError, msgspec.MsgspecError):
-        return About()
+        return SpaceInfo()
 
 
 def _rows(shard: Path) -> int:
-    # Its bytes are not hashed here, and of what they may be zipfile and numpy say it in many ways.
+    # Its bytes are not hashed here, and zipfile and numpy raise many kinds of error on damaged ones.
     with suppress(Exception), shard.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
         return len(found["keys"])
     return 0
 
 
 def _leftovers(folder: Path, used: float) -> Iterator[Removed]:
-    """Files that were never finished and claims that nobody has; the time of last use stays."""
+    """Remove unfinished files and claims that nobody holds; the folder keeps its time of last use."""
     for path in sorted(folder.glob(".*")):
         with suppress(OSError):
             found = path.stat()
@@ -179,7 +198,7 @@ def _abandoned(path: Path, written: float) -> bool:
 
 def _useless(space: Space, older_than: float | None) -> str:
     installed = versions()
-    for name, version in space.about.libraries.items():
+    for name, version in space.info.libraries.items():
         if installed.get(name) != version:
             return f"made with {name} {version}, here is {installed.get(name, 'none')}"
     days = (time.time() - space.used) / DAY
@@ -194,7 +213,7 @@ def _remove(space: Space, why: str) -> Removed:
 
 
 def remove(path: Path) -> None:
-    """Remove a shard or a whole space; ``SpecError`` where that may not be."""
+    """Remove a shard or a whole space; ``SpecError`` if that is not allowed."""
     try:
         if path.is_dir():
             shutil.rmtree(path)
@@ -203,4 +222,4 @@ def remove(path: Path) -> None:
     except FileNotFoundError:
         pass  # another process prunes as well
     except OSError as error:
-        raise SpecError(f"{path} cannot be removed ({error.strerror}): see who owns it") from None
+        raise SpecError(f"{path} cannot be removed ({error.strerror})", remedy="see who owns it") from None

@@ -1,4 +1,4 @@
-"""A pair scorer's answers, from the store where they are: how well a text describes a clip, which text is likelier."""
+"""Answers of a pair scorer, stored like vectors: scores of pairs of text and clip, and preferences among texts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.data.types import Clip
-from pytest_audioretrieval.embedding.batches import Batches, Halves, Track, Vectors, content, fill, naming, refuse_empty
-from pytest_audioretrieval.embedding.remarks import Remarks
+from pytest_audioretrieval.embedding.batches import (
+    Batches,
+    BatchHalving,
+    Track,
+    Vectors,
+    fill,
+    naming,
+    refuse_empty,
+    text_digest,
+)
+from pytest_audioretrieval.embedding.clip_warnings import ClipWarnings
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.types import refuse_dtype
@@ -35,33 +44,33 @@ def score_pairs(
     store: Store,
     track: Track,
 ) -> Floats:
-    """How well each text describes its clip, float64 [N].
+    """Score how well each text describes its clip, float64 [N].
 
     A clip of several windows (``full-clip``) gets the mean of their scores, weighted by the windows' lengths. The same
-    text and bytes are scored once. What is stored, and when, is as in ``engine.embed_clips``.
+    text and bytes are scored once. Scores are stored under the same conditions as vectors in ``engine.embed_clips``.
 
     Raises:
-        DataError: no pairs, or an empty text.
-        AudioError: a clip that cannot be measured.
-        ModelError: the scorer returned no finite scores; names the pairs.
+        DataError: there are no pairs, or a text is empty.
+        AudioError: a clip cannot be measured.
+        ModelError: the scorer returned no finite scores; the error names the pairs.
     """
     refuse_empty([text for text, _ in pairs])
-    remarks = Remarks()
+    clip_warnings = ClipWarnings()
 
-    # Both texts of a choice stand one after the other: their clip is decoded once.
+    # The two texts of a choice are neighbours, so that their clip is decoded once.
     @lru_cache(maxsize=1)
     def windows(clip: Clip) -> list[Samples]:
-        return _windows(clip, protocol, remarks)
+        return _windows(clip, protocol, clip_warnings)
 
-    def score(batch: Pairs, halves: Halves) -> Vectors:
-        return _score(batch, scorer(), protocol, windows, halves)
+    def score(batch: Pairs, halving: BatchHalving) -> Vectors:
+        return _score(batch, scorer(), protocol, windows, halving)
 
-    keys = [content(f"{clip.digest}\n{text}") for text, clip in pairs]
+    keys = [text_digest(f"{clip.digest}\n{text}") for text, clip in pairs]
     batches = Batches(keys, pairs, protocol.audio_batch, unique=True)
     kept = Store(None) if protocol.drawn or not identity.weights_sha256 else store
     where = kept.space(identity, protocol, "pairs")
     scores = fill(batches, score, kept, where, protocol, track, "scoring pairs")
-    remarks.say()
+    clip_warnings.warn()
     return scores[:, 0].astype(np.float64)
 
 
@@ -73,25 +82,29 @@ def ask_preferences(
     store: Store,
     track: Track,
 ) -> tuple[Floats, Floats]:
-    """P(the first text of each pair is chosen), shown first and shown second, float64 [N] each (MASB, Exp. 2).
+    """Return P(the first text of each pair is chosen), shown first and shown second, float64 [N] each (MASB, Exp. 2).
 
     Raises:
-        DataError: no pairs, or an empty text.
-        ModelError: the scorer returned no probabilities; names the texts.
+        DataError: there are no pairs, or a text is empty.
+        ModelError: the scorer returned no probabilities; the error names the texts.
     """
     refuse_empty([text for pair in pairs for text in pair])
     orders = [*pairs, *((second, first) for first, second in pairs)]
 
-    def prefer(batch: TextPairs, halves: Halves) -> Vectors:
+    def prefer(batch: TextPairs, halving: BatchHalving) -> Vectors:
         model = scorer()
         refuse_dtype(model, protocol.dtype)
         with naming("texts", [f"{one} | {two}" for one, two in batch]):
-            chosen = halves(lambda part: _checked(model.prefer(*zip(*part, strict=True)), len(part)), batch)
+            chosen = halving(lambda part: _checked(model.prefer(*zip(*part, strict=True)), len(part)), batch)
             if chosen.min() < 0 or chosen.max() > 1:
-                raise ModelError(f"model prefers by {chosen.min()} to {chosen.max()}, expected probabilities, 0 to 1")
+                raise ModelError(
+                    f"model prefers by {chosen.min()} to {chosen.max()}",
+                    expected="probabilities, 0 to 1",
+                    remedy="return P(first)",
+                )
         return chosen[:, np.newaxis]
 
-    keys = [content(f"{content(first)}\n{content(second)}") for first, second in orders]
+    keys = [text_digest(f"{text_digest(first)}\n{text_digest(second)}") for first, second in orders]
     batches = Batches(keys, orders, protocol.text_batch, unique=True)
     kept = store if identity.weights_sha256 else Store(None)
     where = kept.space(identity, protocol, "prefer")
@@ -99,17 +112,17 @@ def ask_preferences(
     return chosen[: len(pairs)], 1 - chosen[len(pairs) :]
 
 
-def _windows(clip: Clip, protocol: Protocol, remarks: Remarks) -> list[Samples]:
+def _windows(clip: Clip, protocol: Protocol, clip_warnings: ClipWarnings) -> list[Samples]:
     from pytest_audioretrieval.audio.decode import describe
     from pytest_audioretrieval.audio.window import prepare
 
     wave = clip.read()
     windows = prepare(wave, protocol, name=clip.id)
-    remarks.look(clip.id, describe(wave), windows)
+    clip_warnings.note(clip.id, describe(wave), windows)
     return windows
 
 
-def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Windows, halves: Halves) -> Vectors:
+def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Windows, halving: BatchHalving) -> Vectors:
     def ask(part: Sequence[tuple[Samples, str]]) -> Vectors:
         sounds, words = zip(*part, strict=True)
         return _checked(scorer.score(sounds, words, protocol), len(part))
@@ -120,7 +133,7 @@ def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Window
     made = []
     with naming("pairs", [f"{clip.id}: {text}" for text, clip in batch]):
         for start in range(0, len(flat), protocol.audio_batch):
-            made.append(halves(ask, flat[start : start + protocol.audio_batch]))
+            made.append(halving(ask, flat[start : start + protocol.audio_batch]))
     scores = np.split(np.concatenate(made).astype(np.float64), np.cumsum([len(clip) for clip in cut])[:-1])
     means = [np.average(part, weights=[len(w) for w in clip]) for part, clip in zip(scores, cut, strict=True)]
     return np.array(means, dtype=np.float32)[:, np.newaxis]
@@ -128,9 +141,19 @@ def _score(batch: Pairs, scorer: PairScorer, protocol: Protocol, windows: Window
 
 def _checked(answers: Any, count: int) -> Vectors:
     if not isinstance(answers, np.ndarray):
-        raise ModelError(f"model returned {type(answers).__name__} for {count} pairs, expected a numpy array, float32")
+        raise ModelError(
+            f"model returned {type(answers).__name__} for {count} pairs",
+            expected="a numpy array, float32",
+            remedy="convert it",
+        )
     if answers.shape != (count,) or answers.dtype != np.float32:
-        raise ModelError(f"model returned {answers.dtype} {answers.shape} for {count} pairs, expected float32 [n]")
+        raise ModelError(
+            f"model returned {answers.dtype} {answers.shape} for {count} pairs",
+            expected="float32 [n]",
+            remedy="return one answer for each pair",
+        )
     if not np.isfinite(answers).all():
-        raise ModelError("model returned values that are not finite, expected one a pair: check weights and input")
+        raise ModelError(
+            "model returned values that are not finite", expected="one a pair", remedy="check weights and input"
+        )
     return answers

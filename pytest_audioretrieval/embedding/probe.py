@@ -1,4 +1,4 @@
-"""Self-noise: the same clips embedded in other ways must keep their ranks (faults 1, 3, 4, 11 and 12)."""
+"""Self-noise probe: the same clips embedded in other ways must keep their ranks (faults 1, 3, 4, 11 and 12)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from pytest_audioretrieval.pinning.protocol import Protocol
 Vectors = npt.NDArray[np.float32]
 Ranks = npt.NDArray[np.int64]
 
-#: Clips that are embedded again and again: enough to show noise, few enough to wait for.
+#: Clips of a probe: enough to show noise, few enough to wait for.
 SAMPLE = 64
 BATCH = 8
 LONG_SECONDS = 12
 
 
 class Probe:
-    """The first ``SAMPLE`` clips of a dataset and their captions, embedded without a store.
+    """Sample of a dataset, its first ``SAMPLE`` clips and their captions, embedded in several ways without a store.
 
     Args:
         retriever: a loaded model.
-        protocol: how clips become vectors; only its batch size is varied.
+        dataset: the dataset.
+        protocol: settings of the embedding; only its batch size is varied.
     """
 
     def __init__(self, retriever: Retriever, dataset: Dataset, protocol: Protocol) -> None:
@@ -47,47 +48,47 @@ class Probe:
 
     @cached_property
     def alone(self) -> Vectors:
-        """One clip at a time, in document order, [clips, D]."""
+        """Vectors of clips embedded one at a time, in document order, [clips, D]."""
         return self._embed(self.clips, batch=1)
 
     @cached_property
     def raw(self) -> Vectors:
-        """What the model returns for the first window of each clip, before anything checks it, [clips, D]."""
+        """Vectors of each clip's first window as the model returns them, unchecked, [clips, D]."""
         windows = [prepare(clip.read(), self._protocol, name=clip.id)[0] for clip in self.clips]
         return np.concatenate([self._retriever.embed_audio([window], self._protocol) for window in windows])
 
     @cached_property
     def again(self) -> Vectors:
-        """The same once more."""
+        """Vectors of a second pass like ``alone``, [clips, D]."""
         return self._embed(self.clips, batch=1)
 
     @cached_property
     def reordered(self) -> Vectors:
-        """Embedded last to first, returned in document order."""
+        """Vectors of clips embedded last to first, in document order, [clips, D]."""
         return self._embed(self.clips[::-1], batch=1)[::-1]
 
     @cached_property
     def crowded(self) -> Vectors:
-        """In batches of 8, each with a clip of 12 s among them."""
+        """Vectors of clips embedded in batches of 8, each with a clip of 12 s among them, [clips, D]."""
         step = BATCH - 1
         mixed = [(*self.clips[i : i + step], _long(self.clips[i])) for i in range(0, len(self.clips), step)]
         made = [self._embed(batch, batch=BATCH)[:-1] for batch in mixed]
         return np.concatenate(made)
 
     def ranks(self, vectors: Vectors) -> Ranks:
-        """Text-to-audio rank of every caption's clip among ``vectors``."""
+        """Return the text-to-audio rank of every caption's clip among ``vectors``."""
         return first_hit_rank(self._text_vectors, np.ascontiguousarray(vectors), self._relevant)
 
     @cached_property
     def _text_vectors(self) -> Vectors:
-        return embed_texts(self._texts, lambda: self._retriever, _NOBODY, self._protocol, Store(None), Tracker())
+        return embed_texts(self._texts, lambda: self._retriever, _UNNAMED, self._protocol, Store(None), Tracker())
 
     def _embed(self, clips: Sequence[Clip], *, batch: int) -> Vectors:
         protocol = replace(self._protocol, audio_batch=batch)
-        return embed_clips(clips, lambda: self._retriever, _NOBODY, protocol, Store(None), Tracker())
+        return embed_clips(clips, lambda: self._retriever, _UNNAMED, protocol, Store(None), Tracker())
 
     def twins(self) -> list[tuple[str, str]]:
-        """Pairs of different clips with one vector, unless both are silent."""
+        """Return the pairs of different clips with the same vector, without pairs of two silent clips."""
         seen: dict[bytes, int] = {}
         found = []
         for position, vector in enumerate(self.alone):
@@ -98,12 +99,12 @@ class Probe:
         return found
 
 
-#: Nothing is stored, so nothing asks whose vectors they are.
-_NOBODY = ModelIdentity("probe", None, "")
+#: Identity of an unnamed model: nothing is stored, so nothing needs a real one.
+_UNNAMED = ModelIdentity("probe", None, "")
 
 
 def _long(clip: Clip) -> Clip:
-    """``clip`` repeated to 12 s."""
+    """Return ``clip`` repeated to 12 s."""
 
     def read() -> Waveform:
         wave = clip.read()

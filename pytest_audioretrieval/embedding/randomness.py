@@ -1,4 +1,4 @@
-"""Seeded draws inside, the user's own random state untouched outside."""
+"""Context in which random draws are seeded; the user's own random state stays as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that want the same vectors at once share the work: each takes the next piece that no other has."""
+"""Sharing of work among processes that need the same vectors: each takes the next piece that no other has."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ import numpy.typing as npt
 from pytest_audioretrieval.embedding.store import Claim, Store
 
 Vectors = npt.NDArray[np.float32]
-#: Keys of what is embedded together.
+#: Keys of the items of one batch.
 Batch = Sequence[str]
-#: What keys stand for, in order.
+#: Function that yields the items of keys, in order.
 Read = Callable[[Iterable[str]], Generator[Any, None, None]]
 
-#: Vectors a piece holds, and so a shard: a process that is stopped, however hard, loses no more than these.
+#: Vectors of a piece, and so of a shard: a process that is killed loses at most these.
 SHARD = 64
 #: Seconds between two looks at pieces that others are making.
-LOOK = 0.05
-#: Seconds without any news after which a piece is made here as well: its maker lives, but may be stopped for good.
+POLL = 0.05
+#: Seconds without a new shard after which a piece is made here as well: its process lives, but may be stopped for good.
 PATIENCE = 1800.0
-#: Seconds without any news after which a wait is told.
-TOLD = 10.0
+#: Seconds without a new shard after which the user is told that others are waited for.
+QUIET = 10.0
 
 
-class Shared:
-    """The batches that a store lacks, each yielded once: to be made here, or made by another process meanwhile.
+class SharedBatches:
+    """Batches that a store lacks, each yielded once, whether it is made here or by another process meanwhile.
 
-    With a batch to be made comes what its keys stand for; with one that is there, nothing.
+    A batch that is to be made here is yielded with its items, a batch that another process made without items.
 
-    A piece is claimed before it is made, and what is stored is read again under the claim, so that nothing is made
-    twice; the claims of a process end with it. ``close`` stores what is made of the piece in hand.
+    A piece is claimed before it is made, and the store is read again under the claim, so that no vector is made twice.
+    A process's claims end with the process. ``close`` stores the vectors made so far of the current piece.
 
     Args:
         batches: keys in document order, the same in every process whatever is stored.
-        where: their space.
-        read: yields what keys stand for; asked for a piece at a time.
+        store: the store.
+        where: name of their space.
+        read: yields the items of keys; called once for each piece.
 
     Attributes:
-        vectors: all that is known, by key.
-        waits: called once a wait, when others have had all that is left for ``TOLD`` seconds.
+        vectors: all vectors known so far, by key.
+        waits: called once a wait, after ``QUIET`` seconds in which other processes hold all remaining pieces.
     """
 
     def __init__(self, batches: Sequence[Batch], store: Store, where: str, read: Read) -> None:
@@ -60,7 +61,7 @@ class Shared:
         }
         self._made: list[str] = []
         self._claim: Claim | None = None
-        self._news, self._told = time.monotonic(), False
+        self._last_news, self._told = time.monotonic(), False
         self.waits: Callable[[], object] = lambda: None
 
     def __len__(self) -> int:
@@ -81,10 +82,10 @@ class Shared:
             waiting = others
 
     def _wait(self) -> None:
-        if not self._told and time.monotonic() - self._news > TOLD:
+        if not self._told and time.monotonic() - self._last_news > QUIET:
             self._told = True
             self.waits()
-        time.sleep(LOOK)
+        time.sleep(POLL)
 
     def _walk(self, piece: Sequence[Batch]) -> Iterator[tuple[Batch, list[Any]]]:
         wanted = [() if self.has(batch) else batch for batch in piece]
@@ -93,20 +94,20 @@ class Shared:
                 yield batch, list(islice(items, len(keys)))
 
     def has(self, batch: Batch) -> bool:
-        """Whether all vectors of a batch are there."""
+        """Return whether all vectors of a batch are known."""
         return all(key in self.vectors for key in batch)
 
     def add(self, batch: Batch, made: Vectors, *, keep: bool = True) -> None:
-        """Take what was made of a batch [len(batch), D]; stored, and so seen by others, if it is to be kept."""
+        """Add the vectors of a batch, [len(batch), D]; with ``keep`` they are stored, and so seen by others."""
         self.vectors.update(zip(batch, made, strict=True))
         if keep:
             self._made += batch
 
     def close(self) -> None:
-        """Store what was made since the last time, and let others have the rest of the piece."""
+        """Store the vectors made since the last call, and release the current piece."""
         made, self._made = self._made, []
         claim, self._claim = self._claim, None
-        self._news, self._told = time.monotonic(), False
+        self._last_news, self._told = time.monotonic(), False
         try:
             if made:
                 self._seen.add(self._store.put(self._where, made, np.stack([self.vectors[key] for key in made])))
@@ -115,12 +116,12 @@ class Shared:
                 claim.end()
 
     def _take(self, name: str) -> bool:
-        """Whether a piece is to be walked through now: it is ours, or nothing is left to make of it."""
+        """Return whether to yield a piece now: it is claimed here, or all of it is known."""
         piece = self._missing[name]
         if all(map(self.has, piece)):
             return True
         self._claim = self._store.claim(self._where, name)
-        if self._claim is None and time.monotonic() - self._news < PATIENCE:
+        if self._claim is None and time.monotonic() - self._last_news < PATIENCE:
             return False
         if self._claim is None:
             warnings.warn(
@@ -132,7 +133,7 @@ class Shared:
 
 
 def _pieces(batches: Sequence[Batch]) -> list[Sequence[Batch]]:
-    """Batches in groups of ``SHARD`` keys; all batches but the last have one size."""
+    """Group batches into pieces of ``SHARD`` keys; all batches but the last have the same size."""
     step = -(-SHARD // len(batches[0]))
     return [batches[start : start + step] for start in range(0, len(batches), step)]
 

@@ -1,13 +1,13 @@
-"""The embedding store: vectors by content, in shards that are written at once or not at all.
+"""Embedding store: vectors by content, in shards that are written whole or not at all.
 
-A *space* is what a vector depends on besides the clip or text itself: weights, protocol, library versions. Each
-space is a folder of shards; a shard is an ``.npz`` of keys and vectors whose file name holds the sha256 of its bytes,
-so a flipped bit or a cut file is found before it is believed.
+A *space* holds the vectors of one model, protocol and set of library versions: all that a vector depends on besides the
+clip or text itself. Each space is a folder of shards. A shard is an ``.npz`` of keys and vectors whose file name is the
+sha256 of its bytes, so a flipped bit or a cut file is found before its vectors are used.
 
-A recording is known by the bytes it is decoded from, not by its samples: its samples follow from them and the decoder's
-version, which the space holds, and a hit decodes nothing. That is 5 (FLAC) to 150 times (OGG) less work for each clip
-of a warm run; in return the same samples in another container are embedded once more. What is rendered and has no file
-is known by its samples.
+The key of a recording is the digest of its file's bytes, not of its samples: the samples follow from the bytes and the
+decoder's version, which is part of the space. A hit therefore decodes nothing, which is 5 (FLAC) to 150 times (OGG)
+less work for each clip of a warm run; in return the same samples in another container are embedded once more. The key
+of a rendered clip, which has no file, is the digest of its samples.
 """
 
 from __future__ import annotations
@@ -42,27 +42,30 @@ if TYPE_CHECKING:
 Vectors = npt.NDArray[np.float32]
 #: Folder of all vectors in a cache.
 EMBEDDINGS = "embeddings"
-#: File that names the device; a run that finds every vector loads no model, and so knows no device of its own.
+#: File that names the device. A run that finds every vector loads no model, and so has no device of its own.
 DEVICE = "device"
-#: File of a space that says what it is.
-ABOUT = "space.json"
-#: Raised when code of ours moves vectors or changes what a row means, so that old and new are never mixed.
+#: File of a space that describes it.
+INFO = "space.json"
+#: Number to raise when code of this package changes vectors or the meaning of a row, so that old and new never mix.
 REVISION = "3"
-#: What a file system without locks answers.
+#: Errors of a file system without locks.
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
-#: What reading a shard that is not what it should be ends in.
+#: Errors of reading a damaged shard.
 DAMAGE = (OSError, ValueError, KeyError, zipfile.BadZipFile)
 
 
 def space(weights_sha256: str, protocol: Protocol, kind: str) -> str:
-    """Name of the space of a model, protocol and ``kind`` (``audio``, ``pairs``, ...) under the libraries installed."""
+    """Return the name of the space of a model, a protocol and a ``kind`` (``audio``, ``pairs``, ...).
+
+    The versions of the installed libraries are part of it.
+    """
     installed = [f"{name} {version}" for name, version in versions().items()]
     parts = [weights_sha256, protocol.fingerprint, kind, REVISION, *installed]
     return f"{kind}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
 
 
 def read_shard(path: Path) -> dict[str, Vectors]:
-    """Vectors by key; one of ``DAMAGE`` where its bytes are not those it was named after."""
+    """Return the vectors of a shard by key; a damaged one raises one of ``DAMAGE``."""
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != path.stem:
         raise ValueError("damaged, its bytes are not those it was named after")
@@ -71,16 +74,16 @@ def read_shard(path: Path) -> dict[str, Vectors]:
 
 
 def place(cache: Path | None, device: str) -> Path | None:
-    """Folder of the vectors made on ``device`` as the user named it, by this kind of machine.
+    """Return the folder of the vectors that this kind of machine makes on ``device``, as the user named it.
 
-    A change of device is to be measured, not answered with the vectors of another one.
+    Vectors of one device are never used for another, so that a change of device is measured.
     """
     return cache / EMBEDDINGS / f"{platform.machine()}-{device}".replace(":", "-") if cache else None
 
 
 @dataclass(frozen=True)
-class About:
-    """What the file of a space says of it, for people; ``"?"`` where there is no such file."""
+class SpaceInfo:
+    """Description of a space, for people; ``"?"`` if the space has no such file."""
 
     model: str = "?"
     revision: str | None = None
@@ -91,13 +94,16 @@ class About:
 
 
 class Claim:
-    """The right to make a piece of a space; ends with ``end``, or with the process, however that ends."""
+    """Lock on a piece of a space; ends with ``end``, or with the process, however that ends."""
 
     def __init__(self, lock: BaseFileLock | None) -> None:
         self._lock = lock
 
     def end(self) -> None:
-        """Let others have it. Who holds the removed file by now finds in the store what was made."""
+        """Release the piece.
+
+        A process that locks the removed file afterwards reads the store first, and finds the vectors there.
+        """
         if self._lock is not None:
             with suppress(OSError):
                 Path(self._lock.lock_file).unlink()
@@ -105,25 +111,29 @@ class Claim:
 
 
 class Store:
-    """Vectors under ``folder``, or nowhere if it is None. Never fails a run: what it cannot keep it says once."""
+    """Store of vectors under ``folder``, or nowhere if it is None.
+
+    It never fails a run: a folder that cannot be written costs one warning.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._about: dict[str, About] = {}
+        self._infos: dict[str, SpaceInfo] = {}
         self._lockable = True
 
     def space(self, identity: ModelIdentity, protocol: Protocol, kind: str) -> str:
-        """Name of a space (see ``space``); the first vectors put there come with a file that says what it is."""
+        """Return the name of a space, see ``space``; its description is written with its first vectors."""
         where = space(identity.weights_sha256, protocol, kind)
-        self._about[where] = About(
+        self._infos[where] = SpaceInfo(
             identity.id, identity.revision, identity.weights_sha256, protocol.name, protocol.settings(), versions()
         )
         return where
 
     def get(self, where: str, seen: set[str] | None = None) -> dict[str, Vectors]:
-        """All vectors of a space by key; damaged shards are removed, so that they are embedded anew.
+        """Return all vectors of a space by key; damaged shards are removed, and their items embedded anew.
 
         Args:
+            where: name of the space.
             seen: names of shards to leave out; those that are read now are added.
         """
         found: dict[str, Vectors] = {}
@@ -134,7 +144,7 @@ class Store:
                 seen.add(path.name)
             except FileNotFoundError:
                 continue  # another process found it damaged first
-            except OSError as error:  # of the disk, or too many open files: it may be whole
+            except OSError as error:  # of the disk, or too many open files: the shard may be intact
                 seen.add(path.name)
                 warnings.warn(f"{path} cannot be read ({error.strerror}): its vectors are made anew", stacklevel=2)
             except DAMAGE as error:
@@ -142,8 +152,8 @@ class Store:
                     path.unlink()
                 warnings.warn(f"{path}: {one_line(error)}: removed, its vectors are made anew", stacklevel=2)
         if found and self._folder:
-            with suppress(OSError):  # a cache that is only read
-                os.utime(self._folder / where)  # when it was last used
+            with suppress(OSError):  # a cache without write permission
+                os.utime(self._folder / where)  # its time of last use
         return found
 
     def _shards(self, where: str, seen: set[str]) -> list[Path]:
@@ -156,9 +166,9 @@ class Store:
         return []
 
     def claim(self, where: str, name: str) -> Claim | None:
-        """The right to make the piece ``name`` of a space, or None while another process has it.
+        """Lock the piece ``name`` of a space; return None while another process holds it.
 
-        Where nothing can be locked everyone has it: the work is done twice, and that is said.
+        If the file system has no locks, every process gets the piece: the work is done twice, with a warning.
         """
         if self._folder is None or not self._lockable:
             return Claim(None)
@@ -178,30 +188,30 @@ class Store:
                     f"{self._folder} cannot be locked ({one_line(error)}): runs at the same time embed the same clips",
                     stacklevel=2,
                 )
-            return Claim(None)  # a folder that cannot be written is said by ``put``
+            return Claim(None)  # ``put`` warns of a folder that cannot be written
         return Claim(lock)
 
     def holds(self, where: str) -> bool:
-        """Whether anything of a space is here, told without reading it."""
+        """Return whether the store has any shard of a space; no shard is read."""
         return self._folder is not None and any((self._folder / where).glob("*.npz"))
 
     @property
     def device(self) -> str | None:
-        """Where the vectors kept here were made, or None if there are none."""
+        """Device that the stored vectors were made on, or None if there are none."""
         try:
             return (self._folder / DEVICE).read_text(encoding="utf-8").strip() if self._folder else None
         except OSError:
             return None
 
     def made_on(self, device: str) -> None:
-        """Note where the vectors that will be put here are made."""
+        """Note the device that the next vectors are made on."""
         if self._folder is not None and self.device != device:
-            with suppress(OSError):  # a folder that cannot be written is said by ``put``
+            with suppress(OSError):  # ``put`` warns of a folder that cannot be written
                 self._folder.mkdir(parents=True, exist_ok=True)
                 (self._folder / DEVICE).write_text(device, encoding="utf-8")
 
     def put(self, where: str, keys: Sequence[str], vectors: Vectors) -> str:
-        """Write one shard atomically, and say its name, if it has one; the same shard twice is one file."""
+        """Write one shard atomically and return its name, or ``""`` without a folder; equal shards are one file."""
         if self._folder is None:
             return ""
         content = io.BytesIO()
@@ -210,7 +220,7 @@ class Store:
         path = self._folder / where / f"{hashlib.sha256(data).hexdigest()}.npz"
         try:
             write_atomically(path, data)
-            _describe(path.with_name(ABOUT), self._about.get(where))
+            _describe(path.with_name(INFO), self._infos.get(where))
         except OSError as error:
             unwritable, self._folder = self._folder, None
             warnings.warn(
@@ -220,6 +230,6 @@ class Store:
         return path.name
 
 
-def _describe(path: Path, about: About | None) -> None:
-    if about is not None and not path.exists():
-        write_atomically(path, json.dumps(asdict(about), indent=1).encode())
+def _describe(path: Path, info: SpaceInfo | None) -> None:
+    if info is not None and not path.exists():
+        write_atomically(path, json.dumps(asdict(info), indent=1).encode())

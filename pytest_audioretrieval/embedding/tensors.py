@@ -1,4 +1,4 @@
-"""Decoded clips as tensors on a device, for tests that look at the sound itself."""
+"""Decoded clips as tensors on a device, for tests of the sound itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_audioretrieval.pinning.protocol import Protocol
 
 
 class ClipTensors(Mapping[str, torch.Tensor]):
-    """Clip id -> float32 tensor [n]; decoded on each access, so that a large dataset never fills the memory."""
+    """Float32 tensors [n] of clips by id; decoded on each access, so that a large dataset never fills the memory."""
 
     def __init__(self, clips: Sequence[Clip], protocol: Protocol, device: str) -> None:
         self._clips = {clip.id: clip for clip in clips}

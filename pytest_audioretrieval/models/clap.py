@@ -1,7 +1,7 @@
 """CLAP through transformers: fused and unfused, from a local folder.
 
-Tokenizer and feature extractor are called apart: the hub processor hands padding, truncation and max_length of the
-text to the audio as well (faults 46 to 48, 50, 85).
+Tokenizer and feature extractor are called apart, because the hub processor applies padding, truncation and max_length
+of the text to the audio as well (faults 46 to 48, 50, 85).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_audioretrieval.models.inputs import check_windows, token_limit
 from pytest_audioretrieval.models.pretrained import pretrained
 from pytest_audioretrieval.pinning.protocol import Protocol
 
-#: RoBERTa's position numbers begin behind its padding id, so two of its positions hold no token.
+#: Positions of RoBERTa that hold no token: its position numbers begin behind its padding id.
 UNUSED_POSITIONS = 2
 
 
@@ -31,13 +31,13 @@ class Clap:
     """A ``Retriever`` over ``transformers.ClapModel``.
 
     Args:
-        folder: written by ``save_pretrained``; its files have been hashed by now.
+        folder: folder written by ``save_pretrained``, whose files have been hashed.
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        model, tokenizer: of transformers, on ``device``, in eval mode; the model in float32.
-        dtypes: what a protocol may have it compute in.
-        text_limit: tokens that the model itself reads of a text.
+        model, tokenizer: objects of transformers, on ``device``, in eval mode; the model in float32.
+        dtypes: values of the protocol's ``dtype`` that the model can compute in.
+        text_limit: most tokens of a text that the model itself reads.
 
     Raises:
         ModelError: the folder cannot be loaded, is no CLAP, or its parts do not belong together.
@@ -55,13 +55,14 @@ class Clap:
         self.text_limit: int = min(positions, self.tokenizer.model_max_length)
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
-        """Windows of at most 10 s each; whole clips where ``window`` is ``"crops"`` or ``"processor"``.
+        """Embed windows of at most 10 s each, or whole clips if ``window`` is ``"crops"`` or ``"processor"``.
 
-        See ``Retriever``. Under ``"processor"`` the extractor of transformers draws; else the log-mels are ours.
+        See ``Retriever``. Under ``"processor"`` transformers' extractor makes the log-mels and draws at random; else
+        ``LogMel`` makes them.
 
         Raises:
-            AudioError: a window that is no finite float32 array [n] of this model's rate and length.
-            ModelError: the front-end or the model returned another shape than it should.
+            AudioError: a window is no finite float32 array [n] of this model's rate and length.
+            ModelError: the front-end or the model returned a wrong shape.
         """
         check_windows(windows, protocol, sample_rate=self._extractor.sampling_rate, longest=self._log_mel.longest)
         with float32_inference():
@@ -75,7 +76,7 @@ class Clap:
         return unit_rows(output, len(windows))
 
     def _drawn(self, windows: Sequence[Vectors], protocol: Protocol) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log-mels and flags of the extractor itself, to reproduce what others measured with its draws."""
+        """Return log-mels and flags of the extractor itself, to reproduce figures that were measured with its draws."""
         # As a list of arrays: an array of two dimensions would be read as a batch (faults 16, 17).
         inputs = self._extractor(list(windows), sampling_rate=protocol.sample_rate, return_tensors="pt")
         longer = inputs["is_longer"]
@@ -84,19 +85,20 @@ class Clap:
         return inputs["input_features"], torch.as_tensor(longer, dtype=torch.bool).reshape(len(windows), 1)
 
     def _checked(self, features: torch.Tensor, count: int) -> torch.Tensor:
-        """Refuse log-mels that a stray processor setting has cropped or stacked otherwise (faults 47, 48, 85)."""
+        """Refuse log-mels of a wrong shape, as stray processor settings make them (faults 47, 48, 85)."""
         audio, front = self.model.config.audio_config, self._extractor
         frames = front.nb_max_samples // front.hop_length + 1
         expected = (count, 4 if audio.enable_fusion else 1, frames, audio.num_mel_bins)
         if tuple(features.shape) != expected:
             raise ModelError(
-                f"front-end returned {tuple(features.shape)}, expected {expected} (windows, channels, frames, mels): "
-                "check preprocessor settings and transformers version"
+                f"front-end returned {tuple(features.shape)}",
+                expected=f"{expected} (windows, channels, frames, mels)",
+                remedy="check preprocessor settings and transformers version",
             )
         return features
 
     def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
-        """Texts cut explicitly at the smallest of protocol, tokenizer and positions. See ``Retriever``."""
+        """Embed texts, each cut at the smallest limit of protocol, tokenizer and positions; see ``Retriever``."""
         inputs = self.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self.token_limit(protocol), return_tensors="pt"
         )
@@ -107,7 +109,7 @@ class Clap:
         return unit_rows(output, len(texts))
 
     def _model_in(self, dtype: str) -> Any:
-        """The model itself, or a copy of it in another dtype: what it was before cannot be told from that one."""
+        """Return the model, or a copy of it in another dtype: a conversion in place could not be undone."""
         if dtype == "float32":
             return self.model
         if dtype not in self._copies:
@@ -115,13 +117,13 @@ class Clap:
         return self._copies[dtype]
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
-        """How many texts lose tokens."""
+        """Count the texts that lose tokens."""
         limit = self.token_limit(protocol)
         lengths = (len(ids) for ids in self.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"])
         return sum(length > limit for length in lengths)
 
     def token_limit(self, protocol: Protocol) -> int:
-        """How many tokens of a text are read, special ones included; too few for a text is a ``ModelError``."""
+        """Return how many tokens of a text are read, special ones included; too few for a text is a ``ModelError``."""
         return token_limit(protocol, self.text_limit, self.tokenizer.num_special_tokens_to_add())
 
 
@@ -137,7 +139,7 @@ def _load(folder: Path) -> tuple[Any, Any, Any]:
 
 
 def _extractor(folder: Path) -> Any:
-    """The settings of the log-mels; transformers before 4.57 finds them in a file of their own only."""
+    """Load the extractor; transformers before 4.57 finds its settings only in a file of their own."""
     processor = folder / "processor_config.json"
     if processor.is_file():
         settings = json.loads(processor.read_text(encoding="utf-8")).get("feature_extractor")
@@ -147,39 +149,49 @@ def _extractor(folder: Path) -> Any:
 
 
 def _check_front(folder: Path, audio: Any, extractor: Any) -> None:
-    """Refuse log-mels that are none, or that the audio encoder has no place for."""
+    """Refuse settings that make no log-mels, or log-mels that the audio encoder has no place for."""
     for name in ("sampling_rate", "hop_length", "fft_window_size", "nb_max_samples", "feature_size"):
         value = getattr(extractor, name)
         if not isinstance(value, int) or value < 1:
-            raise ModelError(f"{folder}: the preprocessor's {name} is {value!r}, expected 1 or more: save it anew")
+            raise ModelError(
+                f"{folder}: the preprocessor's {name} is {value!r}", expected="1 or more", remedy="save it anew"
+            )
     frames = extractor.nb_max_samples // extractor.hop_length + 1
     most = audio.spec_size * (audio.spec_size // audio.num_mel_bins)
     if frames > most or extractor.feature_size != audio.num_mel_bins:
         raise ModelError(
             f"{folder}: the preprocessor makes {frames} frames of {extractor.feature_size} mels, the model reads "
-            f"{most} of {audio.num_mel_bins} at most: save model and processor together"
+            f"{most} of {audio.num_mel_bins} at most",
+            remedy="save model and processor together",
         )
 
 
 def _check_parts(folder: Path, config: Any, tokenizer: Any, extractor: Any) -> None:
     _check_front(folder, config.audio_config, extractor)
     if not isinstance(tokenizer.model_max_length, (int, float)):
-        raise ModelError(f"{folder}: the tokenizer's model_max_length is {tokenizer.model_max_length!r}: save it anew")
+        raise ModelError(
+            f"{folder}: the tokenizer's model_max_length is {tokenizer.model_max_length!r}",
+            expected="a number",
+            remedy="save it anew",
+        )
     fused = config.audio_config.enable_fusion
     truncation = "fusion" if fused else "rand_trunc"
     if extractor.truncation != truncation:
         raise ModelError(
             f"{folder}: the preprocessor's truncation is {extractor.truncation!r}, a model with enable_fusion={fused} "
-            f"was trained with {truncation!r}: save model and processor together"
+            f"was trained with {truncation!r}",
+            remedy="save model and processor together",
         )
     # Without any of them transformers makes a tokenizer of special tokens only.
     vocabularies = sorted({*tokenizer.vocab_files_names.values(), "tokenizer.json"})
     if not any((folder / name).is_file() for name in vocabularies):
         raise ModelError(
-            f"{folder} holds no vocabulary, expected one of {', '.join(vocabularies)}: save the processor too"
+            f"{folder} holds no vocabulary",
+            expected=f"one of {', '.join(vocabularies)}",
+            remedy="save the processor too",
         )
     if len(tokenizer) > config.text_config.vocab_size:
         raise ModelError(
-            f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}: "
-            "save model and processor together"
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}",
+            remedy="save model and processor together",
         )

@@ -1,4 +1,4 @@
-"""What a hub holds at a pinned commit, through huggingface_hub: checkpoints, and for ``data/hub`` datasets."""
+"""Downloads of pinned commits from a hub, by huggingface_hub: checkpoints, and datasets for ``data/hub``."""
 
 from __future__ import annotations
 
@@ -17,37 +17,46 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.pinning.pins import Pins
     from pytest_audioretrieval.pinning.spec import ModelSpec
 
-#: No pickle is ever downloaded.
+#: Files that are downloaded of a checkpoint; no pickle among them.
 WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
-#: Other formats of the same weights lie in folders of their own.
+#: Files in folders, where other formats of the same weights lie.
 NESTED = ["*/*"]
 
 Kind = Literal["model", "dataset"]
-#: Why nothing is downloaded; of no interest to the doctor, who never downloads.
-FORBIDDEN = " and --retrieval-offline or HF_HUB_OFFLINE forbids the network"
-_ABSENT = f"it is not, or not whole, in the local cache{FORBIDDEN}: download it once with a network connection"
+#: Cause and remedy of a failed download.
+Reason = tuple[str, str]
+_ABSENT = (
+    "it is not, or not whole, in the local cache",
+    "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE",
+)
 
-#: What the disk says, not the network.
+#: Errors of the disk, not of the network.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 _STATUS = {
-    401: "the hub lets nobody in without a login (401): check the id, accept its terms on its page, set HF_TOKEN",
-    403: "your token may not read it (403): check the id, accept its terms on its page, or use another token",
-    404: "the hub has no such id or commit (404): check both, and set HF_TOKEN if it is private",
+    401: (
+        "the hub lets nobody in without a login (401)",
+        "check the id, accept its terms on its page, set HF_TOKEN",
+    ),
+    403: (
+        "your token may not read it (403)",
+        "check the id, accept its terms on its page, or use another token",
+    ),
+    404: ("the hub has no such id or commit (404)", "check both, and set HF_TOKEN if it is private"),
 }
 
 
 def fetch(
     spec: ModelSpec, pins: Pins, *, offline: bool, allow_unpinned: bool, ignore: Sequence[str] = NESTED
 ) -> tuple[Path, str]:
-    """The folder of a hub model at its commit, downloaded where it is not cached, and the commit.
+    """Return the folder of a hub model at its commit, and the commit; download the files that are not cached.
 
     Args:
-        ignore: patterns of files that are left where they are.
+        ignore: patterns of files that are not downloaded.
 
     Raises:
-        PinError: neither PINS.json pins the model at the commit asked for.
-        ModelError: the hub, or with ``offline`` the cache, does not have it.
+        PinError: the commit that the spec names is not pinned.
+        ModelError: the hub, or with ``offline`` the cache, does not have the model.
     """
     commit = pinned_commit(spec, pins, allow_unpinned=allow_unpinned)
     return download(spec.id, commit, offline=offline, ignore=ignore), commit
@@ -62,14 +71,14 @@ def download(
     ignore: Sequence[str] = NESTED,
     kind: Kind = "model",
 ) -> Path:
-    """The cached folder of ``name`` at ``commit``; what is missing of it is downloaded unless ``offline``.
+    """Return the cached folder of ``name`` at ``commit``; download missing files unless ``offline``.
 
     Args:
         wanted: patterns of the files that are needed.
-        ignore: patterns of those among them that are not.
+        ignore: patterns of exceptions among them.
 
     Raises:
-        ModelError, DataError: the hub, or with ``offline`` the cache, does not have it; says what to do.
+        ModelError, DataError: the hub, or with ``offline`` the cache, does not have it.
     """
     from huggingface_hub import constants, snapshot_download
 
@@ -89,7 +98,7 @@ def download(
 
 
 def snapshots(name: str, kind: Kind = "model") -> dict[str, Path]:
-    """Commit -> folder of what the cache has of ``name``, whole or not: others download the files that they need."""
+    """Return the cached folders of ``name`` by commit, complete or not: other libraries download parts as well."""
     from huggingface_hub import constants
 
     folder = Path(constants.HF_HUB_CACHE) / f"{kind}s--{name.replace('/', '--')}" / "snapshots"
@@ -97,15 +106,15 @@ def snapshots(name: str, kind: Kind = "model") -> dict[str, Path]:
 
 
 def absent(name: str, commit: str, kind: Kind = "model") -> RetrievalError:
-    """The error of ``download`` where the cache has nothing and the network is forbidden."""
+    """Return the error of ``download`` for an empty cache and a forbidden network."""
     return _error(name, commit, kind, _ABSENT)
 
 
 def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, str], kind: Kind = "model") -> None:
-    """Compare files with what the hub's listing of the commit says of their bytes; the client compares sizes only.
+    """Compare the files' digests with the hub's listing of the commit; the client itself compares sizes only.
 
     Args:
-        found: path -> sha256 of the files in ``folder``.
+        found: sha256 of the files in ``folder`` by path.
 
     Raises:
         ModelError, DataError: a file differs, or the hub does not answer.
@@ -123,30 +132,26 @@ def check_announced(name: str, commit: str, folder: Path, found: Mapping[str, st
         large = getattr(entry, "lfs", None)
         here, there = (found[entry.path], large.sha256) if large else (_blob(folder / entry.path), entry.blob_id)
         if here != there:
-            raise _error(
-                name,
-                commit,
-                kind,
-                f"{entry.path} is {here}, the hub's listing says {there}: "
-                f"its transfer went wrong, delete {folder / entry.path} with what it links to and run again",
-            )
+            remedy = f"its transfer went wrong, delete {folder / entry.path} with what it links to and run again"
+            raise _error(name, commit, kind, (f"{entry.path} is {here}, the hub's listing says {there}", remedy))
 
 
-def _error(name: str, commit: str, kind: Kind, why: str) -> RetrievalError:
+def _error(name: str, commit: str, kind: Kind, reason: Reason) -> RetrievalError:
+    found, remedy = reason
     if kind == "dataset":
-        return DataError(f"dataset {name}@{commit}: {why}")
-    return ModelError(f"{name}@{commit}: {why}")
+        return DataError(f"dataset {name}@{commit}: {found}", remedy=remedy)
+    return ModelError(f"{name}@{commit}: {found}", remedy=remedy)
 
 
 def _blob(path: Path) -> str:
-    """The id that git gives to a file's bytes: how a listing names what is no large file."""
+    """Return git's id of a file's bytes, by which a listing names a file that is not large."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the client's log of its retries, and without bars where nobody sees them move."""
+    """Silence the client's log of its retries, and its bars unless they are on a terminal."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars, logging
 
     before, bars = logging.get_verbosity(), not are_progress_bars_disabled()
@@ -161,8 +166,8 @@ def _quiet() -> Iterator[None]:
             enable_progress_bars()
 
 
-def _why(error: Exception, *, offline: bool) -> str:
-    """What stopped the client, and what to do, without its own advice of several lines."""
+def _why(error: Exception, *, offline: bool) -> Reason:
+    """Return cause and remedy of a client's error, each in one line; the client's own advice has several."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     response = _response(error)
@@ -172,20 +177,19 @@ def _why(error: Exception, *, offline: bool) -> str:
     if status == 429:
         wait = response.headers.get("Retry-After")  # type: ignore[attr-defined]
         then = f"wait {wait} seconds" if wait else "wait some minutes"
-        return f"the hub had too many requests (429): {then} and run again, or set HF_TOKEN for a higher limit"
+        return "the hub had too many requests (429)", f"{then} and run again, or set HF_TOKEN for a higher limit"
     if status is not None and status >= 500:
-        return f"the hub is out of order ({status}): run again later; what is cached already needs no hub"
+        return f"the hub is out of order ({status})", "run again later; what is cached already needs no hub"
     if isinstance(error, LocalEntryNotFoundError):
-        return _ABSENT if offline else "the hub was not reached: run this again with a network connection"
+        return _ABSENT if offline else ("the hub was not reached", "run this again with a network connection")
+    why = one_line(error)
     if isinstance(error, OSError) and error.errno in _UNWRITABLE:
-        return (
-            f"the local cache cannot be written: {one_line(error)}: make room there, or set HF_HOME to another folder"
-        )
-    return f"could not be downloaded: {one_line(error)}: check the id, the commit and your connection, then run again"
+        return f"the local cache cannot be written: {why}", "make room there, or set HF_HOME to another folder"
+    return f"it could not be downloaded: {why}", "check the id, the commit and your connection, then run again"
 
 
 def _response(error: BaseException | None) -> object | None:
-    """The hub's answer, where the error or one that led to it has one."""
+    """Return the hub's answer, if the error or one of its causes carries it."""
     while error is not None:
         response = getattr(error, "response", None)
         if response is not None:
@@ -195,21 +199,23 @@ def _response(error: BaseException | None) -> object | None:
 
 
 def pinned_commit(spec: ModelSpec, pins: Pins, *, allow_unpinned: bool) -> str:
-    """The commit a spec means.
+    """Return the commit that a spec means: the one it names, else the pinned one.
 
     Raises:
-        PinError: it names none and none is pinned, or another than those pinned.
+        PinError: the spec names no commit and none is pinned, or the one it names is not pinned.
     """
     pin = pins.model(spec.id)
     commit = spec.revision or (pin.revision if pin else None)
     if commit is None:
         if Path(spec.id).is_dir():
-            raise PinError(f"{spec.id} is no pinned hub id: if the folder of that name is meant, write ./{spec.id}")
+            raise PinError(
+                f"{spec.id} is no pinned hub id", remedy=f"if the folder of that name is meant, write ./{spec.id}"
+            )
         near = pins.nearest(spec.id)
         hint = f" (pinned are {', '.join(near)})" if near else ""
         raise PinError(
-            f"{spec.id} is not pinned{hint}: name a commit and pass --retrieval-allow-unpinned, or run "
-            f"{ADD} {spec.id}@<40 hex digits>"
+            f"{spec.id} is not pinned{hint}",
+            remedy=f"name a commit and pass --retrieval-allow-unpinned, or run {ADD} {spec.id}@<40 hex digits>",
         )
     at_commit(pin, commit, spec.id, f"{ADD} {spec.id}@{commit}", allow_unpinned=allow_unpinned)
     return commit

@@ -1,4 +1,4 @@
-"""How torch, and what comes with it, is imported."""
+"""Contexts for the import of torch and its companions."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: Read by GNU's OpenMP, whose threads torch works with on Linux, as it is loaded: how often a thread that waits looks
-#: again before it sleeps. With its own 300,000 two cold gates on two cores took over 140 s, with these 16 s; one alone
-#: took 14 s with either, and 20 s where threads sleep at once.
-TURNS = ("GOMP_SPINCOUNT", "1000")
-#: Where one of these is set, the user has said how threads wait.
-SAID = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+#: Variable and value that limit how often a waiting thread of GNU's OpenMP, which torch uses on Linux, looks again
+#: before it sleeps; read when the library is loaded. With the default of 300,000 two cold gates on two cores took over
+#: 140 s, with this 16 s; one gate alone took 14 s with either, and 20 s when threads slept at once.
+SPIN_COUNT = ("GOMP_SPINCOUNT", "1000")
+#: Variables by which a user chooses how threads wait.
+CHOSEN_BY_USER = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 @contextmanager
 def short_waits() -> Iterator[None]:
-    """Let threads of a torch that is imported meanwhile sleep when they have waited for microseconds.
+    """Let threads of a torch that is imported inside the block sleep after they have waited for microseconds.
 
-    Where other processes want the processors too, such as a second worker of pytest-xdist, threads that spin do so for
-    whole slices of time in which the thread that they wait for does not run. Afterwards the environment is as it was: a
-    test's own processes shall not inherit this.
+    If other processes need the processors too, such as a second worker of pytest-xdist, a spinning thread keeps one
+    busy for whole time slices in which the thread that it waits for cannot run. The environment is restored
+    afterwards, so that processes of a test do not inherit the setting.
     """
-    if any(name in os.environ for name in SAID):
+    if any(name in os.environ for name in CHOSEN_BY_USER):
         yield
         return
-    name, turns = TURNS
-    os.environ[name] = turns
+    name, count = SPIN_COUNT
+    os.environ[name] = count
     try:
         yield
     finally:
@@ -36,10 +36,10 @@ def short_waits() -> Iterator[None]:
 
 @contextmanager
 def frameworks() -> Iterator[None]:
-    """``short_waits``, and without the garbage collector, which would walk through half a million new objects.
+    """Import frameworks faster: ``short_waits``, and no garbage collection, which would walk half a million objects.
 
-    They are not frozen afterwards, though collections would then be shorter: the frames of whoever imports may be among
-    them, and what these hold later, such as the model, would never be let go.
+    The objects are not frozen afterwards, although that would shorten later collections: frames of the importing code
+    may be among them, and objects that these hold later, such as the model, would never be freed.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""What every model of transformers is loaded and run with."""
+"""Contexts that every model of transformers is loaded and run in, and the check of its vectors."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ Vectors = npt.NDArray[np.float32]
 
 @contextmanager
 def float32_inference() -> Iterator[None]:
-    """Inference without TF32, which rounds to 10 bits on recent GPUs, and by the same kernels each time.
+    """Run inference in full float32 and by the same kernels each time.
 
-    An operation that has no deterministic kernel is a warning of torch. What the user had set comes back after.
+    TF32, which rounds to 10 bits on recent GPUs, is off. Torch warns of an operation that has no deterministic kernel.
+    The user's settings are restored afterwards.
     """
-    # cuBLAS reads it with its first product; without it two streams may add in another order.
+    # cuBLAS reads this with its first product; without it two streams may add in another order.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     with (
         _without_tf32(),
@@ -39,7 +40,7 @@ def float32_inference() -> Iterator[None]:
 def _without_tf32() -> Iterator[None]:
     try:
         precision = torch.get_float32_matmul_precision()
-    except RuntimeError:  # the user has used the settings of torch 2.9, and torch refuses to mix both
+    except RuntimeError:  # the user has set the new switches of torch 2.9, and torch refuses to mix both kinds
         backends: Any = torch.backends
         parts = (backends.cuda.matmul, backends.mkldnn.matmul)
         before = [part.fp32_precision for part in parts]
@@ -62,8 +63,8 @@ def _without_tf32() -> Iterator[None]:
 def _deterministic() -> Iterator[None]:
     settings: Any = torch.utils.deterministic
     mode, filled = torch.get_deterministic_debug_mode(), settings.fill_uninitialized_memory
-    torch.set_deterministic_debug_mode(max(mode, 1))  # an error stays one, where the user wants that
-    settings.fill_uninitialized_memory = False  # kernels here read nothing that they have not written
+    torch.set_deterministic_debug_mode(max(mode, 1))  # 2, an error, stays if the user has set it
+    settings.fill_uninitialized_memory = False  # kernels here read no memory that they have not written
     try:
         yield
     finally:
@@ -73,7 +74,7 @@ def _deterministic() -> Iterator[None]:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """No bars, reports and hints of transformers: what matters of them is raised."""
+    """Silence bars, reports and hints of transformers; what matters of them is raised as errors."""
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity(logging.CRITICAL)
@@ -88,21 +89,26 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def unit_rows(output: Any, count: int) -> Vectors:
-    """The rows of ``output``, L2-normalised, float32 [count, D].
+    """Return the rows of ``output``, L2-normalised, float32 [count, D].
 
     Args:
-        output: a tensor, or what ``get_*_features`` returns since transformers 5, an object with ``pooler_output``.
+        output: a tensor, or an object with ``pooler_output``, as ``get_*_features`` returns since transformers 5.
+        count: number of inputs.
 
     Raises:
-        ModelError: not one row an input, or a row that is zero or not finite.
+        ModelError: there is not one row for each input, or a row is zero or not finite.
     """
     pooled = output if isinstance(output, torch.Tensor) else output.pooler_output
     vectors: Vectors = pooled.float().cpu().numpy()
     if vectors.shape[0] != count or vectors.ndim != 2:
-        raise ModelError(f"model returned {vectors.shape} for {count} inputs, expected one vector each")
+        raise ModelError(
+            f"model returned {vectors.shape} for {count} inputs", expected="one vector each", remedy="check the model"
+        )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or not norms.all():
         row = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))[0])
-        raise ModelError(f"input {row} of the batch has a vector that is zero or not finite: check weights and input")
+        raise ModelError(
+            f"input {row} of the batch has a vector that is zero or not finite", remedy="check weights and input"
+        )
     unit: Vectors = vectors / norms
     return unit

@@ -1,4 +1,4 @@
-"""``laion_clap:CHECKPOINT.pt``: the package itself, as a control, in an environment of its own (fault 82)."""
+"""Backend ``laion_clap:CHECKPOINT.pt``: the package itself, as a control, in an environment of its own (fault 82)."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from pytest_audioretrieval.pinning.protocol import Protocol
 
 #: Environment variable behind ``--retrieval-laion-python``.
 LAION_PYTHON = "RETRIEVAL_LAION_PYTHON"
-#: What ``make laion`` builds.
+#: Python of the environment that ``make laion`` builds.
 DEFAULT = ".venv-laion/bin/python"
 REMEDY = (
     "build it with `make laion` in the folder of this package's sources, and name its Python with "
     f"--retrieval-laion-python, ini retrieval_laion_python or {LAION_PYTHON}"
 )
 SCRIPT = Path(__file__).parent / "worker/worker_laion.py"
-#: Of every checkpoint of the package: Hz, and samples of a window.
+#: Rate in Hz and samples of a window, the same for every checkpoint of the package.
 SAMPLE_RATE, LONGEST = 48_000, 480_000
 
 
 class LaionClap:
-    """A ``Retriever`` whose vectors laion_clap makes.
+    """A ``Retriever`` whose vectors the package laion_clap makes.
 
-    The protocol decides what the package has built in: sounds are not quantised again (``quantize_int16``), texts are
-    cut at ``max_text_tokens``, or at the package's 77 where that is less. Whether a clip is longer than a window is
-    told by its length alone, so that ``is_longer`` changes nothing; clips longer than that reach it under
-    ``window="processor"`` only, and its draws are then seeded anew for each batch.
+    The protocol decides where the package has defaults of its own: sounds are not quantised again
+    (``quantize_int16``), and texts are cut at ``max_text_tokens``, or at the package's 77 if that is less.
+    ``is_longer`` changes nothing, because the package itself compares a clip's length with the window's. Clips longer
+    than a window reach it under ``window="processor"`` only; its draws are then seeded anew for each batch.
 
     Args:
         name: path of the checkpoint.
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        fused: as its tensors say.
-        versions: of the libraries in the other environment.
+        fused: True for a checkpoint with the tensors of a fused model.
+        versions: versions of the libraries in the other environment.
 
     Raises:
-        ModelError: no such environment, or no such checkpoint; see ``models.worker.client`` too.
+        ModelError: there is no such environment or checkpoint; see also ``models.worker.client``.
     """
 
     def __init__(self, name: str, *, device: str) -> None:
@@ -64,12 +64,12 @@ class LaionClap:
 
     @staticmethod
     def weights_sha256(name: str, *, allow_unpinned: bool = False, pins: Path = OWN) -> str:
-        """Digest over the checkpoint, the tokenizer and the libraries that read them.
+        """Return a digest over the checkpoint, the tokenizer and the libraries that read them.
 
-        The checkpoint is a pickle, hashed here before anything opens it.
+        The checkpoint is a pickle and is hashed here before anything opens it.
 
         Raises:
-            PinError: PINS.json has no hash of a file of this name, or another one.
+            PinError: PINS.json has no hash of a file of this name, or a different one.
         """
         path = _checkpoint(name)
         digest = sha256_of(path)
@@ -79,23 +79,23 @@ class LaionClap:
         return hashlib.sha256(json.dumps([digest, worker.hello], sort_keys=True).encode()).hexdigest()
 
     def embed_audio(self, windows: Sequence[npt.NDArray[np.float32]], protocol: Protocol) -> npt.NDArray[np.float32]:
-        """See ``Retriever``."""
+        """Embed windows; see ``Retriever``."""
         check_windows(windows, protocol, sample_rate=SAMPLE_RATE, longest=LONGEST)
         _, (vectors,) = self._worker.ask("audio", windows, seed=protocol.seed)
         return vectors
 
     def embed_text(self, texts: Sequence[str], protocol: Protocol) -> npt.NDArray[np.float32]:
-        """See ``Retriever``."""
+        """Embed texts; see ``Retriever``."""
         _, (vectors,) = self._worker.ask("text", texts=list(texts), limit=self._limit(protocol))
         return vectors
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
-        """See ``Retriever``."""
+        """Count the texts that lose tokens; see ``Retriever``."""
         told, _ = self._worker.ask("count", texts=list(texts), limit=self._limit(protocol))
         return int(told["count"])
 
     def close(self) -> None:
-        """End the worker process now instead of with this object."""
+        """End the worker process now, before this object goes."""
         self._worker.close()
 
     def _limit(self, protocol: Protocol) -> int:
@@ -105,7 +105,7 @@ class LaionClap:
 def _checkpoint(name: str) -> Path:
     path = Path(os.path.realpath(expanded(name)))  # resolve() raises where links lead in a circle
     if not path.is_file():
-        raise ModelError(f"laion_clap:{name}: there is no such file: give the path of a checkpoint (.pt)")
+        raise ModelError(f"laion_clap:{name}: there is no such file", remedy="give the path of a checkpoint (.pt)")
     return path
 
 
@@ -115,8 +115,8 @@ def _admit(path: Path, digest: str, allow_unpinned: bool, pins: Path) -> None:
         verify({path.name: digest}, pin, f"laion_clap:{path.name}")
     elif not allow_unpinned:
         raise PinError(
-            f"laion_clap:{path.name} is a pickle that PINS.json does not pin (sha256 {digest}): compare the hash with "
-            "its publisher's and pass --retrieval-allow-unpinned"
+            f"laion_clap:{path.name} is a pickle that PINS.json does not pin (sha256 {digest})",
+            remedy="compare the hash with its publisher's and pass --retrieval-allow-unpinned",
         )
 
 
@@ -126,5 +126,5 @@ def _start() -> Worker:
     worker = Worker("laion_clap", python, SCRIPT, remedy=REMEDY)
     if worker.hello["versions"]["laion_clap"] is None:
         worker.close()
-        raise ModelError(f"laion_clap: {python} has no package laion_clap: {REMEDY}")
+        raise ModelError(f"laion_clap: {python} has no package laion_clap", remedy=REMEDY)
     return worker

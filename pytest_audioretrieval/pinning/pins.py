@@ -119,7 +119,9 @@ def _check(pin: Pin, name: str, path: Path) -> None:
     commits = [commit for commit in pin.commits() if commit is not None]
     for commit in commits:
         if not name.startswith("builtin/") and not COMMIT.fullmatch(commit):
-            raise PinError(f"{path}: revision of {name!r} is {commit!r}", expected="40 hex digits or null")
+            raise PinError(
+                f"{path}: revision of {name!r} is {commit!r}", expected="40 hex digits or null", remedy="correct it"
+            )
     if len(set(commits)) < len(commits):
         raise PinError(
             f"{path}: revision {pin.revision} of {name!r} stands among its other_revisions too", remedy="keep one"
@@ -131,7 +133,9 @@ def _check(pin: Pin, name: str, path: Path) -> None:
 
 def _check_file(file: str, digest: str | None, name: str, path: Path) -> None:
     if digest is not None and not _SHA256.fullmatch(digest):
-        raise PinError(f"{path}: sha256 of {name!r} {file!r} is {digest!r}", expected="64 hex digits or null")
+        raise PinError(
+            f"{path}: sha256 of {name!r} {file!r} is {digest!r}", expected="64 hex digits or null", remedy="correct it"
+        )
     if leaves_folder(file):
         raise PinError(
             f"{path}: {name!r} names {file!r}", expected="a path inside the model's folder", remedy="remove it"
@@ -245,8 +249,7 @@ def at_commit(pin: Pin | None, commit: str, name: str, command: str, *, allow_un
     known = [one for one in pin.commits() if one] if pin else []
     stated = f"PINS.json pins {' and '.join(known)}" if known else "PINS.json does not pin it"
     raise PinError(
-        f"{name}@{commit}: {stated}",
-        remedy=f"pass --retrieval-allow-unpinned to judge this commit all the same, or pin it: {command}",
+        f"{name}@{commit}: {stated}", expected="a pinned commit or --retrieval-allow-unpinned", remedy=command
     )
 
 

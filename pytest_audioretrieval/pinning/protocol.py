@@ -39,6 +39,7 @@ class Protocol:
         quantize_int16: round samples through int16 as the laion_clap package does (fault 31).
         seed: seed of python, numpy, torch and CUDA.
 
+    >>> from pytest_audioretrieval import Protocol
     >>> protocol = Protocol(name="seven-seconds", seconds=7)
     >>> protocol.window_samples
     336000
@@ -114,7 +115,9 @@ def parse_custom(lines: list[str]) -> dict[str, Protocol]:
     for line in lines:
         name, separator, rest = line.partition(":")
         if not separator or not name.strip():
-            raise SpecError(f"protocol line {line!r} cannot be read", expected="'name: field=value ...'")
+            raise SpecError(
+                f"protocol line {line!r} cannot be read", expected="'name: field=value ...'", remedy="write it so"
+            )
         if name.strip() in {*NAMED, *found}:
             raise SpecError(f"protocol {name.strip()!r} exists already", remedy="give yours another name")
         found[name.strip()] = _parse_one(name.strip(), rest)
@@ -132,7 +135,11 @@ def _parse_one(name: str, rest: str) -> Protocol:
     changes: dict[str, Any] = {}
     for key, text in pairs.items():
         if key not in allowed:
-            raise SpecError(f"protocol {name!r} has no field {key!r}", expected=f"one of {', '.join(sorted(allowed))}")
+            raise SpecError(
+                f"protocol {name!r} has no field {key!r}",
+                expected=f"one of {', '.join(sorted(allowed))}",
+                remedy="correct it",
+            )
         changes[key] = _convert(name, key, text, hints[key])
     made = replace(base, name=name, **changes)
     if not made.window_samples:
@@ -146,7 +153,7 @@ def _parse_one(name: str, rest: str) -> Protocol:
 def _pair(name: str, word: str) -> tuple[str, str]:
     key, separator, value = word.partition("=")
     if not separator:
-        raise SpecError(f"protocol {name!r}: found {word!r}", expected="field=value")
+        raise SpecError(f"protocol {name!r}: found {word!r}", expected="field=value", remedy="write it so")
     return key, value
 
 
@@ -157,14 +164,14 @@ def _convert(name: str, key: str, text: str, hint: Any) -> Any:
         options = ("true", "false")
     if options:
         if text not in options:
-            raise SpecError(what, expected=f"one of {', '.join(options)}")
+            raise SpecError(what, expected=f"one of {', '.join(options)}", remedy="correct it")
         return text == "true" if hint is bool else text
     try:
         value = hint(text)
     except ValueError:
-        raise SpecError(what, expected="a whole number" if hint is int else "a number") from None
+        raise SpecError(what, expected="a whole number" if hint is int else "a number", remedy="correct it") from None
     if key == "seed" and not 0 <= value < 2**32:
-        raise SpecError(what, expected=f"a number from 0 to {2**32 - 1}")
+        raise SpecError(what, expected=f"a number from 0 to {2**32 - 1}", remedy="correct it")
     if key != "seed" and not 0 < value < math.inf:
-        raise SpecError(what, expected="a finite number above 0")
+        raise SpecError(what, expected="a finite number above 0", remedy="correct it")
     return value

@@ -45,6 +45,7 @@ class ModelSpec:
         rule: rule by which a fusion scales scores.
         parts: the models that a fusion fuses.
 
+    >>> from pytest_audioretrieval.pinning.spec import parse
     >>> parse("laion/clap-htsat-fused").kind
     'hub'
     >>> parse("builtin/tiny-clap-fused").slug
@@ -125,7 +126,9 @@ def _fusion(text: str) -> ModelSpec:
     whole = all(names) and text.count("(") == text.count(")")
     if not found or found["rule"] not in RULES or len(names) < 2 or not whole:
         raise SpecError(
-            f"model {text!r} is no fusion", expected=f"fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}"
+            f"model {text!r} is no fusion",
+            expected=f"fusion:RULE(SPEC,SPEC,...), RULE one of {', '.join(RULES)}",
+            remedy="name rule and parts",
         )
     if any(name.startswith("fusion:") for name in names):
         raise SpecError(f"model {text!r} fuses a fusion", expected="models alone", remedy="name all of them in one")

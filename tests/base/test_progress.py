@@ -14,7 +14,7 @@ import pytest
 
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.embedding import sharing
-from pytest_audioretrieval.embedding.sharing import SHARD, Shared
+from pytest_audioretrieval.embedding.sharing import SHARD, SharedBatches
 from pytest_audioretrieval.embedding.store import Store
 
 KEYS = [[f"{number}"] for number in range(SHARD * 3)]
@@ -31,7 +31,7 @@ def read(keys: Iterable[str]) -> Generator[str, None, None]:
     yield from keys
 
 
-def walked(work: Iterable[tuple[list[str], list[str]]], shared: Shared) -> Generator[None, None, None]:
+def walked(work: Iterable[tuple[list[str], list[str]]], shared: SharedBatches) -> Generator[None, None, None]:
     """A batch a step; what is not there is made."""
     for batch, items in work:
         if items:
@@ -44,7 +44,7 @@ class Other:
 
     def __init__(self, folder: Path, done: float) -> None:
         self.done = done
-        self._shared = Shared(KEYS, Store(folder), "audio-1", read)
+        self._shared = SharedBatches(KEYS, Store(folder), "audio-1", read)
         self._steps = walked(self._shared, self._shared)
         next(self._steps)
 
@@ -67,7 +67,7 @@ def shown(folder: Path, monkeypatch: pytest.MonkeyPatch, *seconds: float, termin
     monkeypatch.setattr(sharing, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "__stderr__", screen)
-    work = Shared(KEYS, Store(folder), "audio-1", read)
+    work = SharedBatches(KEYS, Store(folder), "audio-1", read)
     after = [screen.getvalue() for _ in walked(Tracker()(work, "embedding clips"), work)]  # type: ignore[arg-type]
     assert set(work.vectors) == {key for (key,) in KEYS}
     return after

@@ -43,7 +43,7 @@ def cache(tmp_path: Path) -> Path:
 
 def spaces(cache: Path) -> dict[str, Path]:
     """Folders by model and kind."""
-    return {f"{found.about.model} {found.folder.name.split('-')[0]}": found.folder for found in inventory.spaces(cache)}
+    return {f"{found.info.model} {found.folder.name.split('-')[0]}": found.folder for found in inventory.spaces(cache)}
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
@@ -198,9 +198,9 @@ def test_prune_what_stopped_processes_left_and_nothing_of_those_that_run(
             "nowhere holds no embedding store: give --cache the folder of --retrieval-cache, or pytest's cache folder",
         ),
         (("verify",), r"\.pytest_cache holds no embedding store"),
-        (("prune", "--older-than", "-1"), r"--older-than -1\.0: expected 0 or more"),
-        (("prune", "--older-than", "nan"), "--older-than nan: expected 0 or more"),
-        (("prune", "--keep-bytes", "-5"), "--keep-bytes -5: expected 0 or more"),
+        (("prune", "--older-than", "-1"), r"--older-than is -1\.0, expected 0 or more"),
+        (("prune", "--older-than", "nan"), "--older-than is nan, expected 0 or more"),
+        (("prune", "--keep-bytes", "-5"), "--keep-bytes is -5, expected 0 or more"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

@@ -1,4 +1,4 @@
-"""A task of mteb as a dataset: what is read, counted and refused, on a stand-in with the interface of 2.26.24.
+"""Tasks of mteb as datasets: reading, counts and errors, on a stand-in with the interface of 2.26.24.
 
 ``tests/models/test_mteb_itself.py`` loads tasks of mteb itself.
 """
@@ -38,7 +38,7 @@ SOUNDS = {"a": sound(0.25), "b": sound(0.5)}
 
 
 class Audio:
-    """``datasets.Audio``: whether sounds are decoded when they are looked at."""
+    """A stand-in for ``datasets.Audio`` that knows whether it decodes sounds."""
 
     def __init__(self, decode: bool = True) -> None:
         self.decode = decode
@@ -48,7 +48,7 @@ class Audio:
 
 
 class Rows:
-    """``datasets.Dataset``, as far as it is used."""
+    """A stand-in for ``datasets.Dataset`` with the methods that are used."""
 
     def __init__(self, rows: list[dict[str, Any]], features: dict[str, Any]) -> None:
         self.rows, self.features = rows, features
@@ -101,7 +101,7 @@ Provide = Callable[[Task], None]
 
 @pytest.fixture
 def provide(monkeypatch: pytest.MonkeyPatch) -> Provide:
-    """Let mteb have one task, SoundsT2A."""
+    """A function that makes mteb have one task, SoundsT2A."""
     mteb, datasets = ModuleType("mteb"), ModuleType("datasets")
     datasets.Audio = Audio  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mteb", mteb)
@@ -150,7 +150,7 @@ def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) ->
 
 
 def test_what_is_removed_is_counted(provide: Provide) -> None:
-    """Fault 51: what a split at full stops leaves empty is no query; a caption said twice of a clip is asked once."""
+    """Fault 51: an empty text, as splitting at full stops leaves, is no query; a repeated caption is asked once."""
     asked = texts(("q1", "rain"), ("q2", "wind"), ("q3", " rain"), ("q4", "  "), ("q5", None), ("q6", "wind"))
     right = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}, "q5": {"b": 1}, "q6": {"a": 1}}
     provide(Task({**T2A, "queries": asked, "relevant_docs": right}))
@@ -186,7 +186,7 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
 
 
 def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:
-    """Sound c has no text, so texts are queries; their wording joins them where one is relevant to several clips."""
+    """Sound c has no text, so texts are queries; equal ones are merged where one is relevant to several clips."""
     asked = texts(("q1", "rain"), ("q2", " rain"), ("q3", "wind"), ("q4", "rain"))
     parts = {"queries": asked, "corpus": sounds(**SOUNDS, c=sound(0.75))}
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}}}))
@@ -305,7 +305,7 @@ def test_what_mteb_raises_is_one_line(provide: Provide, monkeypatch: pytest.Monk
     provide(made)
     with pytest.raises(
         DataError,
-        match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it \(ConnectionError: no network\): load it with mteb alone$",
+        match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it \(ConnectionError: no network\): load it with mteb",
     ):
         load_dataset(NAME)
 
@@ -321,8 +321,8 @@ def test_offline_it_is_loaded_from_the_cache_of_the_hubs_client(
     with pytest.raises(DataError) as caught:
         load_dataset(NAME, offline=how == "option")
     assert str(caught.value) == (
-        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache and "
-        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+        f"dataset 'mteb:SoundsT2A': dataset owner/sounds@{'c' * 40}: it is not, or not whole, in the local cache: "
+        "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE"
     )
     folder = tmp_path / f"datasets--owner--sounds/snapshots/{'c' * 40}"
     (folder / "corpus").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Five forms of a caption: grammatical, nothing lost, the same everywhere; and the fixed wrapper."""
+"""The five forms of a caption: grammar, completeness, reproducibility; and the fixed wrapper."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PLURAL = re.compile(r"^(?:.* )?(?:dogs|ducks|frogs|quacks|croaks|noises|fifths|h
 
 @pytest.mark.parametrize("phrase", [phrase for phrases in RECORDINGS.values() for phrase in phrases])
 def test_is_and_are_agree_with_what_each_built_in_phrase_names(phrase: str) -> None:
-    """The head of a phrase stands before 'of' or 'on', or is its last noun; written out here by hand."""
+    """The head of a phrase stands before 'of' or 'on', or is its last noun; the heads are written out by hand."""
     head = re.split(r" (?:of|on|playing|full|barking|quacking|croaking|snapping) ", phrase + " ")[0]
     many = bool(PLURAL.match(head)) and not head.endswith(("bark", "snap"))
     reading = read(phrase)
@@ -126,7 +126,7 @@ def test_captions_are_read_by_shape(caption: str, shape: str, text: str, stateme
     ],
 )
 def test_there_is_and_there_are(caption: str, expected: set[str]) -> None:
-    """'There is the ...' is never said."""
+    """No form says 'There is the ...'."""
     said = {reformulate(caption, str(key))["statement"] for key in range(60)}
     assert len(said) == 3 + len(expected)
     assert {text for text in said if text.startswith("There")} == expected

@@ -49,7 +49,10 @@ def test_a_line_that_was_not_printed_is_seen() -> None:
     ("page", "said"),
     [
         (PAGE, []),
-        (PAGE.replace("\none 1", "\none 3"), ["python said.py: the page shows 'one 3', which was not printed\none  1\n"]),
+        (
+            PAGE.replace("\none 1", "\none 3"),
+            ["python said.py: the page shows 'one 3', which was not printed\none  1\n"],
+        ),
         ("```console\n$ python -c 'exit(3)'\n```\n", ["python -c 'exit(3)': exit code 3, expected 0\n"]),
     ],
     ids=["as-shown", "another-line", "another-code"],

@@ -34,7 +34,9 @@ def test_it_builds_offline_without_a_warning(tmp_path: Path) -> None:
 def test_every_option_has_a_row() -> None:
     rows = generated.options().splitlines()[2:]
     assert [row.split()[1].strip("`") for row in rows] == [option.switch for option in OPTIONS]
-    assert "| `--retrieval-resamples N` | `retrieval_resamples` | `10000` | bootstrap resamples of the clusters |" in rows
+    assert (
+        "| `--retrieval-resamples N` | `retrieval_resamples` | `10000` | bootstrap resamples of the clusters |" in rows
+    )
 
 
 def test_every_command_has_its_help() -> None:

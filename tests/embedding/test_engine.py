@@ -93,9 +93,9 @@ def test_an_empty_text_is_refused(text: str) -> None:
 
 
 def test_nothing_to_embed_is_refused() -> None:
-    with pytest.raises(DataError, match="embedding clips: there are none"):
+    with pytest.raises(DataError, match="embedding clips: there are no items"):
         embed_clips([], never, WHO, SHORT, Store(None), track)
-    with pytest.raises(DataError, match="embedding captions: there are none"):
+    with pytest.raises(DataError, match="embedding captions: there are no items"):
         embed_texts([], never, WHO, SHORT, Store(None), track)
 
 
@@ -206,7 +206,7 @@ def test_vectors_of_two_lengths_are_one_line(tmp_path: Path) -> None:
             made = super().embed_audio(windows, protocol)
             return made if len(self.audio) < 3 else np.pad(made, ((0, 0), (0, 1)))
 
-    with pytest.raises(ModelError, match=r"^embedding clips: model returned \(9,\) a row, before \(8,\)$"):
+    with pytest.raises(ModelError, match=r"^embedding clips: model returned \(9,\) a row, before \(8,\): make"):
         embed(clips(5), Growing(), Store(tmp_path))
     np.testing.assert_array_equal(embed(clips(5), Fake(), Store(tmp_path)), expected(clips(5)))
 
@@ -241,7 +241,7 @@ def test_a_long_batch_is_named_in_one_line() -> None:
 
 def test_a_clip_that_cannot_be_read_is_named_and_what_was_done_is_kept(tmp_path: Path) -> None:
     def read() -> Any:
-        raise AudioError("clip 'bad': found no samples; expected at least 1; remove the clip")
+        raise AudioError("clip 'bad': found no samples", expected="at least 1", remedy="remove the clip")
 
     items = [*clips(5), Clip("bad", "0" * 64, read)]
     with pytest.raises(AudioError, match=r"^clip 'bad': found no samples"):
@@ -306,7 +306,7 @@ def test_the_users_random_state_is_theirs(ending: type[BaseException] | None) ->
     def draw(done: int) -> None:
         drawn.append((random.random(), np.random.rand(), torch.rand(1).item()))
         if ending and done == 1:
-            raise ending
+            raise ending("here")
 
     with pytest.raises(ending) if ending else nullcontext():
         embed(clips(2), Fake(draw), Store(None))

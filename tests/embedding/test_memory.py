@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from pytest_audioretrieval.embedding.batches import Halves
+from pytest_audioretrieval.embedding.batches import BatchHalving
 from pytest_audioretrieval.embedding.engine import embed_clips, embed_texts
 from pytest_audioretrieval.embedding.pairs import ask_preferences, score_pairs
 from pytest_audioretrieval.embedding.store import Store
@@ -131,7 +131,7 @@ def test_a_pair_scorer_too(tmp_path: Path) -> None:
 def test_one_that_does_not_fit_alone_is_an_error_that_names_it() -> None:
     with (
         pytest.warns(UserWarning, match="embedded in halves"),
-        pytest.raises(ModelError, match=r"^clips 'c0', 'c1': does not fit in the device's memory, alone: CUDA out of"),
+        pytest.raises(ModelError, match=r"^clips 'c0', 'c1': one item alone does not fit in the device's memory: CUDA"),
     ):
         embed_clips(clips(2), lambda: Small(0), WHO, EIGHT, Store(None), track)
 
@@ -148,5 +148,5 @@ def test_the_device_is_emptied_behind_the_handler(monkeypatch: pytest.MonkeyPatc
     handled: list[object] = []
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: handled.append(sys.exception()))
     with pytest.warns(UserWarning, match="a batch of 2 does not fit"):
-        Halves()(lambda part: Small(1).embed_text(part, EIGHT), ["rain", "wind"])
+        BatchHalving()(lambda part: Small(1).embed_text(part, EIGHT), ["rain", "wind"])
     assert handled == [None]

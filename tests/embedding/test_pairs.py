@@ -227,8 +227,8 @@ def raising(error: Exception) -> Any:
         (lambda n: np.float32(0), "model returned float32 for 1 pairs, expected a numpy array, float32"),
         (lambda n: np.zeros(n), "model returned float64 (1,) for 1 pairs"),
         (lambda n: [0.5] * n, "model returned list for 1 pairs, expected a numpy array, float32"),
-        (lambda n: np.full(n, np.nan, dtype=np.float32), "values that are not finite"),
-        (lambda n: np.full(n, -np.inf, dtype=np.float32), "values that are not finite"),
+        pytest.param(lambda n: np.full(n, np.nan, dtype=np.float32), "values that are not finite", id="nan"),
+        pytest.param(lambda n: np.full(n, -np.inf, dtype=np.float32), "values that are not finite", id="-inf"),
         (raising(ModelError("too long")), "too long"),
         (raising(AudioError("window 0 is odd")), "window 0 is odd"),
     ],
@@ -255,18 +255,19 @@ def test_a_preference_is_a_probability_and_a_score_need_not_be(chance: float) ->
     with pytest.raises(ModelError) as caught:
         made(JUDGE).text_preference([("rain", "wind")])
     assert str(caught.value) == (
-        f"texts 'rain | wind', 'wind | rain': model prefers by {chance} to {chance}, expected probabilities, 0 to 1"
+        f"texts 'rain | wind', 'wind | rain': model prefers by {chance} to {chance}, expected probabilities, 0 to 1: "
+        "return P(first)"
     )
 
 
 @pytest.mark.parametrize("model", [JUDGE, BAG])
 def test_no_pairs_and_no_text_are_refused(model: str) -> None:
-    with pytest.raises(DataError, match="there are none: expected at least one"):
+    with pytest.raises(DataError, match="there are no items, expected at least one"):
         made(model).pair_scores([])
     with pytest.raises(DataError, match="text 1 is empty"):
         made(model).pair_scores([("rain", clips(1)[0]), (" ", clips(1)[0])])
     if model == JUDGE:
-        with pytest.raises(DataError, match="comparing texts: there are none"):
+        with pytest.raises(DataError, match="comparing texts: there are no items"):
             made(model).text_preference([])
         with pytest.raises(DataError, match="text 1 is empty"):
             made(model).text_preference([("rain", "")])
@@ -274,7 +275,7 @@ def test_no_pairs_and_no_text_are_refused(model: str) -> None:
 
 def test_a_clip_that_cannot_be_read_is_named_and_what_was_done_is_kept(tmp_path: Path) -> None:
     def read() -> Any:
-        raise AudioError("clip 'bad': found no samples; expected at least 1; remove the clip")
+        raise AudioError("clip 'bad': found no samples", expected="at least 1", remedy="remove the clip")
 
     good = [("rain", item) for item in clips(5)]
     with pytest.raises(AudioError, match=r"^clip 'bad': found no samples"):

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_audioretrieval.embedding import sharing
 from pytest_audioretrieval.embedding.engine import embed_clips
-from pytest_audioretrieval.embedding.sharing import SHARD, Shared
+from pytest_audioretrieval.embedding.sharing import SHARD, SharedBatches
 from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.embedding.fake import WHO, Fake, clips, expected, track
@@ -77,7 +77,7 @@ def read(keys: Iterable[str]) -> Generator[str, None, None]:
     yield from keys
 
 
-def walk(work: Shared, made: list[str]) -> Iterator[None]:
+def walk(work: SharedBatches, made: list[str]) -> Iterator[None]:
     """Make what is there to make, a batch a step."""
     for batch, items in work:
         if items:
@@ -87,7 +87,10 @@ def walk(work: Shared, made: list[str]) -> Iterator[None]:
 
 
 def test_each_takes_what_no_other_has(tmp_path: Path) -> None:
-    one, two = Shared(KEYS, Store(tmp_path), "audio-1", read), Shared(KEYS, Store(tmp_path), "audio-1", read)
+    one, two = (
+        SharedBatches(KEYS, Store(tmp_path), "audio-1", read),
+        SharedBatches(KEYS, Store(tmp_path), "audio-1", read),
+    )
     ones: list[str] = []
     twos: list[str] = []
     for _ in zip_longest(walk(one, ones), walk(two, twos)):
@@ -106,42 +109,42 @@ def test_nothing_is_read_of_a_piece_that_another_process_has(tmp_path: Path) -> 
             asked.append(key)
             yield key
 
-    other = walk(Shared(KEYS, Store(tmp_path), "audio-1", read), [])
+    other = walk(SharedBatches(KEYS, Store(tmp_path), "audio-1", read), [])
     next(other)
-    steps = walk(Shared(KEYS, Store(tmp_path), "audio-1", noted), [])
+    steps = walk(SharedBatches(KEYS, Store(tmp_path), "audio-1", noted), [])
     for _ in range(SHARD):
         next(steps)
     assert asked == [key for (key,) in KEYS[SHARD : 2 * SHARD]]
 
 
 def test_a_piece_that_failed_is_free_for_others(tmp_path: Path) -> None:
-    one = Shared(KEYS, Store(tmp_path), "audio-1", read)
+    one = SharedBatches(KEYS, Store(tmp_path), "audio-1", read)
     made: list[str] = []
     steps = walk(one, made)
     for _ in range(3):
         next(steps)
     one.close()
     other: list[str] = []
-    assert len(list(walk(Shared(KEYS, Store(tmp_path), "audio-1", read), other))) == len(KEYS) - 3
+    assert len(list(walk(SharedBatches(KEYS, Store(tmp_path), "audio-1", read), other))) == len(KEYS) - 3
     assert sorted(made + other, key=int) == [key for (key,) in KEYS]
 
 
 def test_who_holds_a_piece_for_good_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "PATIENCE", 0.3)
-    stopped = walk(Shared(KEYS, Store(tmp_path), "audio-1", read), [])
+    stopped = walk(SharedBatches(KEYS, Store(tmp_path), "audio-1", read), [])
     next(stopped)
     made: list[str] = []
     with pytest.warns(UserWarning, match=r"another process has had audio-1/[0-9a-f]{16} for 0 minutes: made here as"):
-        list(walk(Shared(KEYS, Store(tmp_path), "audio-1", read), made))
+        list(walk(SharedBatches(KEYS, Store(tmp_path), "audio-1", read), made))
     assert sorted(made, key=int) == [key for (key,) in KEYS]
 
 
 def test_batches_are_not_torn_and_pieces_do_not_depend_on_what_is_stored(tmp_path: Path) -> None:
     batches = [[f"{start + i}" for i in range(24)] for start in range(0, 240, 24)]
     store = Store(tmp_path)
-    whole = Shared(batches, store, "text-1", read)
+    whole = SharedBatches(batches, store, "text-1", read)
     store.put("text-1", batches[1], np.ones((24, 2), dtype=np.float32))
-    rest = Shared(batches, store, "text-1", read)
+    rest = SharedBatches(batches, store, "text-1", read)
     assert list(rest._missing) == list(whole._missing)
     assert [len(piece) for piece in whole._missing.values()] == [3, 3, 3, 1]
     assert [batch for batch, _ in rest] == batches[:1] + batches[2:]

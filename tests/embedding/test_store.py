@@ -81,7 +81,11 @@ def _flip(content: bytes) -> bytes:
     return content[:200] + bytes([content[200] ^ 1]) + content[201:]
 
 
-@pytest.mark.parametrize("damage", [_flip, lambda c: c[: len(c) // 2], lambda c: b"", lambda c: c + b"\0"])
+@pytest.mark.parametrize(
+    "damage",
+    [_flip, lambda c: c[: len(c) // 2], lambda c: b"", lambda c: c + b"\0"],
+    ids=["a bit", "half", "empty", "one byte more"],
+)
 def test_a_damaged_shard_is_dropped_with_one_warning(damage: object, tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put("audio-1", ["a", "b"], ROWS)

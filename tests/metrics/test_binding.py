@@ -36,7 +36,7 @@ def test_only_an_exact_tie_is_a_tie():
 
 @pytest.mark.parametrize("scores", [([0.1, np.nan], [0.2, 0.3]), ([0.1, 0.2], [np.inf, 0.3])])
 def test_scores_that_are_not_finite(scores):
-    with pytest.raises(DataError, match=r"(right|wrong)\[\d\] is (nan|inf): expected finite numbers"):
+    with pytest.raises(DataError, match=r"(right|wrong)\[\d\] is (nan|inf), expected finite numbers"):
         correct(*scores)
     with pytest.raises(DataError, match="2 of right, 1 of wrong"):
         correct([1, 2], [1])
@@ -140,9 +140,9 @@ def test_position_bias_cancels(prior, bias):
 
 
 def test_bad_priors_are_one_line():
-    with pytest.raises(DataError, match=r"wrong_first\[1\] is 1.5: expected a probability"):
+    with pytest.raises(DataError, match=r"wrong_first\[1\] is 1.5, expected a probability"):
         text_prior([0.5, 0.5], [0.5, 1.5])
-    with pytest.raises(DataError, match=r"prior_correct\[0\] is 0.7: expected 1 \(right\)"):
+    with pytest.raises(DataError, match=r"prior_correct\[0\] is 0.7, expected 1 \(right\)"):
         by_prior([1], [0.7])
     with pytest.raises(DataError, match="2 of right_first, 1 of wrong_first"):
         text_prior([0.5, 0.5], [0.5])

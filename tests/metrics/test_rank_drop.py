@@ -317,7 +317,7 @@ def refusal(*arrays, relevant=None):
         reformulation(*arrays, relevant=relevant)
     text = str(caught.value)
     assert "\n" not in text
-    assert "; expected " in text
+    assert ", expected " in text
     return text
 
 
@@ -351,13 +351,13 @@ class TestRefuses:
         text = refusal(*self.arrays(0, self.good[0][::5]))
         assert "source has shape (2, 12), reformulated (10, 12)" in text
         text = refusal(*self.arrays(2, unit(np.ones((30, 9)))))
-        assert "queries of 12 and candidates of 9 dimensions" in text
+        assert "queries have 12 dimensions and candidates 9" in text
 
     @pytest.mark.parametrize("bad", [30, -1, 10**12])
     def test_a_target_out_of_range(self, bad):
         target = self.good[3].copy()
         target[6] = bad
-        assert f"target[6] is {bad}; expected an index from 0 to 29" in refusal(*self.arrays(3, target))
+        assert f"target[6] is {bad}, expected an index from 0 to 29" in refusal(*self.arrays(3, target))
 
     @pytest.mark.parametrize("target", [[0.0] * 10, [True] * 10, ["a"] * 10, [0] * 9, [[0]] * 10, 3])
     def test_targets_that_are_no_indices(self, target):
@@ -366,17 +366,17 @@ class TestRefuses:
     def test_one_candidate_has_no_rival(self):
         source, reformulated, candidates, target = self.good
         text = refusal(source, reformulated, candidates[:1], np.zeros_like(target))
-        assert "candidates has 1 row; expected 2 or more, as a target needs a rival" in text
+        assert "candidates has 1 row, expected 2 or more, because a target needs a hard negative" in text
 
     def test_a_pair_to_which_all_is_right(self):
         relevant = [[]] * 8 + [range(30), []]
-        assert "pair 8 finds all 30 candidates right" in refusal(*self.good, relevant=relevant)
+        assert "all 30 candidates are right answers of pair 8" in refusal(*self.good, relevant=relevant)
 
     @pytest.mark.parametrize(
         ("part", "found"),
         [
-            ([30], "relevant[2] has 30; expected indices from 0 to 29"),
-            ([4, -1], "relevant[2] has -1; expected"),
+            ([30], "relevant[2] has 30, expected indices from 0 to 29"),
+            ([4, -1], "relevant[2] has -1, expected"),
             ([1.0], "relevant[2] is [1.0]"),
             ([True], "relevant[2] is [True]"),
             ({1, 2}, "relevant[2] is {1, 2}"),
@@ -389,7 +389,7 @@ class TestRefuses:
 
     def test_right_answers_for_another_number_of_pairs(self):
         text = refusal(*self.good, relevant=[[]] * 9)
-        assert "relevant has 9 entries; expected one per pair, 10" in text
+        assert "relevant has 9 entries, expected one per pair, 10" in text
 
     @pytest.mark.filterwarnings("ignore:the matrix subclass")
     @pytest.mark.parametrize("kind", [np.matrix, np.ma.masked_array])

@@ -81,7 +81,9 @@ class TestByHand:
     def test_a_form_that_was_not_asked(self, metric: Metric) -> None:
         with pytest.raises(SpecError) as caught:
             metric(self.run)
-        assert str(caught.value) == "no form 'statement' in this run: expected one of command, question"
+        assert str(caught.value) == (
+            "no form 'statement' in this run, expected one of command, question: choose a form of the run"
+        )
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=str)
@@ -108,7 +110,7 @@ def test_names_and_what_is_better() -> None:
 @pytest.mark.parametrize("make", [lambda k: form_hit_rate("command", k), worst_hit_rate])
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "5"])
 def test_a_wrong_depth(make, k: object) -> None:
-    with pytest.raises(SpecError, match=r"k is .*; expected a whole number"):
+    with pytest.raises(SpecError, match=r"k is .*, expected a whole number"):
         make(k)
 
 

@@ -85,13 +85,22 @@ def test_sample_is_fair() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: normalised([np.nan]), "saliency has values that are not finite; expected"),
-        (lambda: normalised([[1.0]]), r"saliency has shape \(1, 1\); expected"),
-        (lambda: signed_masses([[1.0]], [], NAMES), "found saliency of 1 queries and groups of 0; expected as many"),
-        (lambda: signed_masses([[1.0]], [[]], NAMES), "query 0 has 1 tokens and 0 groups; expected as many"),
-        (lambda: signed_masses([[1.0]], [["verb"]], NAMES), "query 0 has the group 'verb'; expected one of content"),
-        (lambda: rank_groups([1], [1, 2]), r"found source ranks \(1,\) and ranks \(2,\); expected one of each a pair"),
-        (lambda: by_rank_group([1], [1], [0, 1], {}), "margin has 2 entries; expected one for each of 1 pairs"),
+        (lambda: normalised([np.nan]), "saliency has values that are not finite, expected"),
+        (lambda: normalised([[1.0]]), r"saliency has shape \(1, 1\), expected"),
+        (
+            lambda: signed_masses([[1.0]], [], NAMES),
+            "saliency is of 1 queries and groups of 0, expected the same number",
+        ),
+        (
+            lambda: signed_masses([[1.0]], [[]], NAMES),
+            "query 0 has 1 tokens and 0 groups, expected one group for each token",
+        ),
+        (lambda: signed_masses([[1.0]], [["verb"]], NAMES), "query 0 has the group 'verb', expected one of content"),
+        (
+            lambda: rank_groups([1], [1, 2]),
+            r"source ranks have shape \(1,\) and ranks \(2,\), expected one of each for each pair",
+        ),
+        (lambda: by_rank_group([1], [1], [0, 1], {}), "margin has 2 entries, expected one for each of 1 pairs"),
     ],
 )
 def test_refusals(call, message: str) -> None:
@@ -100,5 +109,5 @@ def test_refusals(call, message: str) -> None:
 
 
 def test_a_sample_of_none_is_refused() -> None:
-    with pytest.raises(SpecError, match="size is 0; expected at least 1"):
+    with pytest.raises(SpecError, match="size is 0, expected at least 1"):
         sample(["a"], 0, seed=1)

@@ -1,4 +1,4 @@
-"""Entry points as ``pyproject.toml`` states them, whichever version of it is installed."""
+"""Entry points read from ``pyproject.toml``, not from the installed version of it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-from pytest_audioretrieval.models.registry import GROUP
+from pytest_audioretrieval.base.registered import MODELS
 
 _PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-ENTRY_POINTS: dict[str, str] = _PROJECT["entry-points"][GROUP]
+ENTRY_POINTS: dict[str, str] = _PROJECT["entry-points"][MODELS]
 
 
 def backend(name: str) -> metadata.EntryPoint:
-    """The entry point of a backend of ours."""
-    return metadata.EntryPoint(name, ENTRY_POINTS[name], GROUP)
+    """Return the entry point of a backend of this package."""
+    return metadata.EntryPoint(name, ENTRY_POINTS[name], MODELS)

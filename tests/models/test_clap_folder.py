@@ -37,7 +37,11 @@ def _edit(file: str, change: Callable[[dict[str, Any]], Any]) -> Damage:
 
 
 def _write(file: str, content: bytes) -> Damage:
-    return lambda folder: (folder / file).write_bytes(content)
+    def damage(folder: Path) -> None:
+        (folder / file).write_bytes(content)
+
+    damage.__name__ = f"{file} is {content[:20]!r}"
+    return damage
 
 
 def _truncate(folder: Path) -> None:
@@ -46,7 +50,12 @@ def _truncate(folder: Path) -> None:
 
 
 def _remove(*files: str) -> Damage:
-    return lambda folder: [(folder / file).unlink() for file in files]
+    def damage(folder: Path) -> None:
+        for file in files:
+            (folder / file).unlink()
+
+    damage.__name__ = f"without {' and '.join(files)}"
+    return damage
 
 
 def _add_tokens(folder: Path) -> None:

@@ -53,5 +53,5 @@ def test_a_device_that_is_there(text: str, expected: str) -> None:
 def test_any_other_is_refused(text: str, expected: str) -> None:
     with pytest.raises(SpecError) as caught:
         choose(text)
-    assert str(caught.value).startswith(f"device {text!r}: ")
+    assert str(caught.value).startswith(f"device {text!r}")
     assert expected in str(caught.value)

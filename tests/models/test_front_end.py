@@ -61,7 +61,7 @@ def assert_same(mine: npt.NDArray[np.float32], expected: npt.NDArray[np.float32]
 
 
 def filters(scale: str, *, mels: int, window: int, high: int) -> npt.NDArray[np.float64]:
-    """Filters of an extractor at 48 kHz from 0 to ``high`` Hz: they are transformers', so that these tests guard them."""
+    """Filters that transformers makes at 48 kHz from 0 to ``high`` Hz, float64 [window // 2 + 1, mels]."""
     extractor = ClapFeatureExtractor(
         feature_size=mels, fft_window_size=window, sampling_rate=RATE, frequency_min=0, frequency_max=high
     )

@@ -110,18 +110,17 @@ def test_a_name_that_the_client_refuses() -> None:
 def test_a_connection_that_breaks(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     stub.broken["model.safetensors"] = ALWAYS
-    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT}: could not be downloaded: ")
+    assert error_of("owner/tiny").startswith(f"owner/tiny@{COMMIT}: it could not be downloaded: ")
     # Half a download is no model: refused offline, completed online.
-    assert "--retrieval-offline or HF_HUB_OFFLINE forbids the network" in error_of("owner/tiny", offline=True)
+    assert "it is not, or not whole, in the local cache: " in error_of("owner/tiny", offline=True)
     stub.broken.clear()
     assert registry.describe(parse("owner/tiny"), offline=False, allow_unpinned=False).revision == COMMIT
 
 
 def test_offline_with_a_cold_cache(stub: HubStub) -> None:
     assert error_of("owner/tiny", offline=True) == (
-        f"owner/tiny@{COMMIT}: it is not, or not whole, in the local cache and "
-        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: "
-        "download it once with a network connection"
+        f"owner/tiny@{COMMIT}: it is not, or not whole, in the local cache: "
+        "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE"
     )
     assert stub.asked == []
 
@@ -156,8 +155,16 @@ def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> N
             True,
             "else/where is not pinned: name a commit and pass --retrieval-allow-unpinned, or run ",
         ),
-        (f"else/where@{COMMIT}", False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
-        (f"owner/tiny@{OTHER}", False, f"PINS.json pins {COMMIT}: pass --retrieval-allow-unpinned"),
+        (
+            f"else/where@{COMMIT}",
+            False,
+            "PINS.json does not pin it, expected a pinned commit or --retrieval-allow-unpinned",
+        ),
+        (
+            f"owner/tiny@{OTHER}",
+            False,
+            f"PINS.json pins {COMMIT}, expected a pinned commit or --retrieval-allow-unpinned",
+        ),
     ],
 )
 def test_an_unpinned_model_is_refused_before_anything_is_asked(
@@ -203,7 +210,9 @@ def test_an_audio_llm_comes_with_its_chat_template(stub: HubStub, tmp_path: Path
     stub.files = {path.name: path.read_bytes() for path in sorted(made.iterdir())} | UNWANTED
     name = f"owner/tiny@{OTHER}"
     stub.commit = OTHER
-    with pytest.raises(PinError, match=f"^owner/tiny@{OTHER}: PINS.json pins {COMMIT}: pass --retrieval-allow-unpinne"):
+    with pytest.raises(
+        PinError, match=f"^owner/tiny@{OTHER}: PINS.json pins {COMMIT}, expected a pinned commit or --retr"
+    ):
         qwen2_audio.weights_sha256(name)
     found = qwen2_audio.weights_sha256(name, allow_unpinned=True)
     assert found == qwen2_audio.weights_sha256(str(made))

@@ -219,7 +219,7 @@ def test_an_answer_without_the_sound_is_none(model: Qwen2Audio, monkeypatch: pyt
         return forward(**{name: part for name, part in inputs.items() if "feature" not in name})
 
     monkeypatch.setattr(model.model, "forward", deaf)
-    with pytest.raises(ModelError, match=r"tiny: the audio encoder was asked 0 times: expected one window where"):
+    with pytest.raises(ModelError, match=r"tiny: the audio encoder ran 0 times, expected one run for a window"):
         model.score([NOISE], TEXTS[:1], HEARD)
     assert len(model.prefer(TEXTS[:1], TEXTS[1:])) == 1
 
@@ -229,9 +229,9 @@ def test_an_answer_without_the_sound_is_none(model: Qwen2Audio, monkeypatch: pyt
     [
         (NOISE, Protocol(), ModelError, "the protocol feeds 48000 Hz, this model hears 16000 Hz: set the protocol's"),
         (NOISE[:320], HEARD, AudioError, "a window of 320 samples is too short for this model: leave the clip out"),
-        (np.tile(NOISE, 3), HEARD, AudioError, "window 0: 48000 samples, the model reads 32000: shorten the protocol"),
+        (np.tile(NOISE, 3), HEARD, AudioError, "window 0 has 48000 samples, the model reads 32000: shorten"),
         (np.tile(NOISE, 3), replace(NAMED["fixed-crops"], sample_rate=RATE), AudioError,
-         "window 0: 48000 samples, the model reads 32000: use a protocol with window=first or window=tiles"),
+         "window 0 has 48000 samples, the model reads 32000: use a protocol with window=first or window=tiles"),
     ],
 )  # fmt: skip
 def test_windows_it_would_misread(
@@ -279,10 +279,13 @@ def no_answer(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (no_audio, r"its chat template made '.*': expected the question and one <\|AUDIO\|>"),
+        (no_audio, r"its chat template made '.*', expected the question and one <\|AUDIO\|>"),
         (other_mels, "mel bins of the processor: 80, of the model: 16: save model and processor together"),
         (fewer_weights, r"weights lack 1 tensors, first .*lm_head.weight: they belong to another config"),
-        (no_answer, r"its tokenizer knows none of \('No', ' No', 'no', ' no'\) as one token: its answers cannot be"),
+        (
+            no_answer,
+            r"its tokenizer knows none of \('No', ' No', 'no', ' no'\) as one token, so that its answers cannot be",
+        ),
         (lambda folder: edit(folder / "config.json", model_type="clap"), "config.json says model_type 'clap', expect"),
         (lambda folder: edit(folder / "config.json", auto_map={"AutoModel": "evil.Evil"}), "asks for code of its repo"),
         (lambda folder: (folder / "model.safetensors").rename(folder / "model.bin"), "holds no .safetensors weights"),
@@ -296,7 +299,9 @@ def test_folders_that_are_none(damaged: Path, damage: Callable[[Path], object], 
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(SpecError, match=r"^qwen2-audio:builtin/tiny-clap-fused: expected a hub id \(owner/name\) or a"):
+    with pytest.raises(
+        SpecError, match=r"^qwen2-audio:builtin/tiny-clap-fused names no model, expected a hub id \(owner/name\) or a"
+    ):
         qwen2_audio.weights_sha256("builtin/tiny-clap-fused")
     with pytest.raises(PinError, match=r"^Qwen/Qwen2-Audio-7B-Instruct is not pinned"):
         qwen2_audio.weights_sha256("Qwen/Qwen2-Audio-7B-Instruct")

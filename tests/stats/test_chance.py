@@ -148,7 +148,7 @@ def test_order_of_choices_does_not_matter():
     ("correct", "cluster", "settings", "error", "message"),
     [
         ([1, float("nan")], "ab", {}, DataError, r"correct\[1\] is nan"),
-        ([1, 0.25], "ab", {}, DataError, r"correct\[1\] is 0.25: expected 1 \(right\), 0 \(wrong\) or 0.5"),
+        ([1, 0.25], "ab", {}, DataError, r"correct\[1\] is 0.25, expected 1 \(right\), 0 \(wrong\) or 0.5"),
         ([1, 0], "a", {}, DataError, "2 of correct, 1 of cluster"),
         ([], "", {}, DataError, r"correct has shape \(0,\)"),
         ([1, 0], "ab", {"resamples": 10}, SpecError, "resamples is 10"),

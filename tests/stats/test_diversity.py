@@ -66,12 +66,12 @@ def test_many_queries_take_no_matrix_of_pairs():
 @pytest.mark.parametrize(
     ("vectors", "types", "message"),
     [
-        ([[1.0, 0.0], [3.0, 4.0]], ["a", "a"], "^vector 1 has length 5: expected 1; divide it by its length$"),
-        ([[1.0, 0.0], [0.0, 0.0]], ["a", "a"], "^vector 1 has length 0: "),
-        ([[1.0, 0.0], [0.0, 1.0]], ["a", "b"], "^a: 1 query: expected at least two"),
-        ([[1.0, 0.0], [0.0, 1.0]], ["a"], "^found 2 of vectors, 1 of types: "),
-        ([[1.0, np.nan]], ["a"], r"^vectors\[0, 1\] is nan: "),
-        ([1.0, 0.0], ["a", "a"], r"^vectors has shape \(2,\): expected \[Q, dims\]"),
+        ([[1.0, 0.0], [3.0, 4.0]], ["a", "a"], "^vector 1 has length 5, expected 1: divide it by its length$"),
+        ([[1.0, 0.0], [0.0, 0.0]], ["a", "a"], "^vector 1 has length 0, "),
+        ([[1.0, 0.0], [0.0, 1.0]], ["a", "b"], "^type 'a' has 1 query, expected at least two"),
+        ([[1.0, 0.0], [0.0, 1.0]], ["a"], "^lengths differ: 2 of vectors, 1 of types, "),
+        ([[1.0, np.nan]], ["a"], r"^vectors\[0, 1\] is nan, "),
+        ([1.0, 0.0], ["a", "a"], r"^vectors has shape \(2,\), expected \[Q, dims\]"),
     ],
 )
 def test_what_has_no_diversity(vectors, types, message):
@@ -80,5 +80,5 @@ def test_what_has_no_diversity(vectors, types, message):
 
 
 def test_one_query_has_no_diversity():
-    with pytest.raises(DataError, match=r"^all queries: 1 query: expected at least two"):
+    with pytest.raises(DataError, match=r"^the set has 1 query, expected at least two"):
         global_diversity([[1.0, 0.0]])

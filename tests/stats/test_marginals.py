@@ -90,12 +90,17 @@ def test_cells_with_their_counts_average_to_the_margins_of_the_pairs(pairs):
 @pytest.mark.parametrize(
     ("values", "by", "counts", "message"),
     [
-        ([1, 2], ["a"], None, "^found 2 of values, 2 of counts, 1 of label 0: "),
-        ([1, 2], ["a", "b"], [1], "^found 2 of values, 1 of counts, 2 of label 0: "),
-        ([1, 2], ["a", "b"], [1, 0], r"^counts\[1\] is 0: expected a whole number of at least 1$"),
-        ([1, 2], ["a", "b"], [2.5, 1], r"^counts\[0\] is 2.5: "),
-        ([1, np.nan], ["a", "b"], None, r"^values\[1\] is nan: "),
-        ([1, 2], ["a", 2], None, r"^label 0\[1\] is 2: expected a label"),
+        ([1, 2], ["a"], None, "^lengths differ: 2 of values, 2 of counts, 1 of label 0, "),
+        ([1, 2], ["a", "b"], [1], "^lengths differ: 2 of values, 1 of counts, 2 of label 0, "),
+        (
+            [1, 2],
+            ["a", "b"],
+            [1, 0],
+            r"^counts\[1\] is 0, expected a whole number of at least 1: leave out cells without pairs$",
+        ),
+        ([1, 2], ["a", "b"], [2.5, 1], r"^counts\[0\] is 2.5, "),
+        ([1, np.nan], ["a", "b"], None, r"^values\[1\] is nan, "),
+        ([1, 2], ["a", 2], None, r"^label 0\[1\] is 2, expected a label"),
     ],
 )
 def test_what_has_no_margins(values, by, counts, message):

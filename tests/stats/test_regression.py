@@ -157,17 +157,25 @@ def test_tbmd_that_adds_nothing_is_seen_to_add_nothing(cora):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"groups": ["a", "b", "a", "b"]}, DataError, "^2 groups for 3 folds: expected at least one group a fold$"),
-        ({"folds": 1}, SpecError, "^folds is 1: expected at least 2, such as 5$"),
-        ({"y": [1, 2, 3]}, DataError, "^found 4 of features, 3 of y, 4 of groups: "),
-        ({"y": [1, 2, 3, np.nan]}, DataError, r"^y\[3\] is nan: "),
-        ({"features": [{"tal": 1.0}] * 3 + [{}]}, DataError, r"^features\[3\] has nothing: expected .*: tal$"),
+        (
+            {"groups": ["a", "b", "a", "b"]},
+            DataError,
+            "^2 groups for 3 folds, expected at least one group a fold: add clips or pass fewer folds$",
+        ),
+        ({"folds": 1}, SpecError, "^folds is 1, expected at least 2: pass 5, for example$"),
+        ({"y": [1, 2, 3]}, DataError, "^lengths differ: 4 of features, 3 of y, 4 of groups, "),
+        ({"y": [1, 2, 3, np.nan]}, DataError, r"^y\[3\] is nan, "),
+        (
+            {"features": [{"tal": 1.0}] * 3 + [{}]},
+            DataError,
+            r"^features\[3\] has nothing, expected .*, tal: give each row the same names$",
+        ),
         (
             {"features": [{"tal": 1.0}] * 3 + [{"tal": "1"}]},
             DataError,
-            r"^features\[3\] has tal: expected the names and",
+            r"^features\[3\] has tal, expected the names and",
         ),
-        ({"groups": ["a", "b", "c", 4]}, DataError, r"^groups\[3\] is 4: expected a label"),
+        ({"groups": ["a", "b", "c", 4]}, DataError, r"^groups\[3\] is 4, expected a label"),
     ],
 )
 def test_what_cannot_be_predicted(change, error, message):
@@ -178,13 +186,13 @@ def test_what_cannot_be_predicted(change, error, message):
 
 def test_missing_scikit_learn_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    wanted = r"^no scikit-learn, which .* needs: pip install 'pytest-audioretrieval\[analysis\]'$"
+    wanted = r"^scikit-learn is not installed, .* needs it: pip install 'pytest-audioretrieval\[analysis\]'$"
     with pytest.raises(RetrievalError, match=wanted):
         predict_out_of_fold([{"tal": 1.0}] * 5, range(5), list("abcde"))
 
 
 def test_importing_the_analyses_imports_neither_scikit_learn_nor_scipy():
-    names = "association columns diversity features marginals policies regression tails"
+    names = "association checks diversity features marginals policies regression tails"
     code = (
         f"import importlib, sys\nfor name in {names!r}.split():\n"
         "    importlib.import_module('pytest_audioretrieval.stats.' + name)\n"

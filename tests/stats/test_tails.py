@@ -97,5 +97,5 @@ def test_equal_changes_have_no_tail():
 
 
 def test_what_has_no_tail():
-    with pytest.raises(DataError, match=r"^values\[0\] is inf: "):
+    with pytest.raises(DataError, match=r"^values\[0\] is inf, "):
         tail_index([np.inf, 1.0])

@@ -379,11 +379,11 @@ class TestLoad:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("nowhere", "implementation 'nowhere': No module named 'nowhere': expected MODULE or MODULE:OBJECT *"),
-            ("os:nothing", "implementation 'os:nothing': module 'os' has no attribute 'nothing': expected *"),
+            ("nowhere", "implementation 'nowhere': No module named 'nowhere', expected MODULE or MODULE:OBJECT *"),
+            ("os:nothing", "implementation 'os:nothing': module 'os' has no attribute 'nothing', expected *"),
             (
                 "os:sep",
-                "implementation 'os:sep' has no function to check: expected a module or object*",
+                "implementation 'os:sep' has no function to check, expected a module or object*",
             ),
         ],
     )

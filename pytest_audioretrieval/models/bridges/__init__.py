@@ -1,1 +1,1 @@
-"""Models of other libraries behind our interface, registered as backends in ``pyproject.toml``."""
+"""Bridges to models of other libraries, registered as backends in ``pyproject.toml``."""

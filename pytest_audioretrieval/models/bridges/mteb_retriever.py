@@ -1,8 +1,7 @@
-"""A wrapper of mteb behind our interface.
+"""Retriever over a wrapper of mteb.
 
-Windows are ours, so the protocol decides what is heard; prompts, tokenizer, precision and what a wrapper does to a
-window are mteb's. Texts are embedded as queries and clips as documents, in every direction, with the prompts that
-``TASK`` gets.
+The protocol cuts the windows; prompts, tokenizer, precision and a wrapper's own changes to a window are mteb's. Texts
+are embedded as queries and clips as documents, in every direction, with the prompts of ``TASK``.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from pytest_audioretrieval.models.device import choose
 from pytest_audioretrieval.models.inference import Vectors, float32_inference, quiet_transformers, unit_rows
 from pytest_audioretrieval.pinning.protocol import Protocol
 
-#: Whose prompts models that follow instructions get.
+#: Task whose prompts a model gets that follows instructions.
 TASK = "AudioCapsT2ARetrieval"
-#: Characters from which on a text is looked at for being cut: fewer are some 20 tokens, and no model of the registry is
-#: stated to read less than 32.
+#: Characters of the longest text that is surely not cut: it has some 20 tokens, and every model of the registry is
+#: stated to read at least 32.
 SHORTEST = 64
 #: Greatest difference between unit vectors of one input in one batch.
 SAME = 1e-6
 
 
 class MtebRetriever:
-    """A ``Retriever`` over what ``meta`` loads.
+    """A ``Retriever`` over the wrapper that ``meta`` loads.
 
     Args:
-        meta: ``mteb.ModelMeta``.
+        meta: description of the model, ``mteb.ModelMeta``.
         device: auto, cpu, cuda[:N] or mps.
-        offline: no network is reached while it loads and while it embeds.
+        offline: keep loading and embedding from the network.
 
     Attributes:
         text_limit: ``max_tokens`` as mteb states it, or 0. Wrappers may read less.
@@ -57,18 +56,18 @@ class MtebRetriever:
         self._task = mteb.get_task(TASK).metadata
         self._told = False
         with self._errors(meta):
-            # Not by meta.load_model: it asks for torchaudio and torchcodec, of which nothing here needs either.
-            # Wrappers look for the word "cuda".
+            # Not by meta.load_model: it asks for torchaudio and torchcodec, and nothing here needs them.
+            # Wrappers compare the device with the word "cuda".
             self._model = meta.loader(
                 meta.name, revision=meta.revision, **{**meta.loader_kwargs, "device": self.device.removesuffix(":0")}
             )
         self._model.mteb_model_meta = meta
 
     def embed_audio(self, windows: Sequence[Vectors], protocol: Protocol) -> Vectors:
-        """See ``Retriever``.
+        """Embed windows; see ``Retriever``.
 
         Raises:
-            ModelError: the wrapper hears another rate than the protocol feeds, or less of a window than it holds.
+            ModelError: the wrapper's rate is not the protocol's, or it reads less than a whole window.
         """
         rows = [{"audio": {"array": window, "sampling_rate": protocol.sample_rate}} for window in windows]
         with _whole_windows(self.name, protocol) as asked:
@@ -83,11 +82,11 @@ class MtebRetriever:
         return vectors
 
     def embed_text(self, texts: Sequence[str], protocol: Protocol) -> Vectors:
-        """See ``Retriever``; where a text is cut the wrapper decides, not the protocol."""
+        """Embed texts; see ``Retriever``. The wrapper cuts long texts, at a limit of its own."""
         return self._encode("text", [{"text": text} for text in texts], protocol.text_batch)
 
     def count_cut(self, texts: Sequence[str], protocol: Protocol) -> int:
-        """How many texts have the same vector without their last word; mteb tells no other sign of a cut."""
+        """Count the texts that have the same vector without their last word; mteb shows no other sign of a cut."""
         return sum(self._reads_less(text, protocol) for text in texts if len(text) > SHORTEST)
 
     def _reads_less(self, text: str, protocol: Protocol) -> bool:
@@ -114,7 +113,7 @@ class MtebRetriever:
 
     @contextmanager
     def _errors(self, meta: Any = None) -> Iterator[None]:
-        """Errors of mteb and below it in one line."""
+        """Turn errors of mteb, and of libraries below it, into a ``ModelError``."""
         try:
             with quiet_transformers(), no_network(self._offline):
                 yield
@@ -123,16 +122,16 @@ class MtebRetriever:
         except ImportError as error:
             groups = ",".join(meta.extra_requirements_groups or ()) if meta else ""
             extra = f"pip install 'mteb[{groups}]'" if groups else f"pip install {error.name or 'it'}"
-            raise ModelError(f"{self.name}: mteb's wrapper needs a package: {one_line(error)}: {extra}") from None
+            raise ModelError(f"{self.name}: mteb's wrapper needs a package: {one_line(error)}", remedy=extra) from None
         except Exception as error:  # of torch, transformers, the hub or the wrapper, by what is wrong
-            then = f": {ONCE}" if self._offline else ""
             raise ModelError(
-                f"{self.name}: mteb's wrapper failed: {type(error).__name__}: {one_line(error)}{then}"
+                f"{self.name}: mteb's wrapper failed: {type(error).__name__}: {one_line(error)}",
+                remedy=ONCE if self._offline else "",
             ) from None
 
 
 class _Rows(torch.utils.data.Dataset[dict[str, Any]]):
-    """What wrappers look at of a dataset: its rows, and by ``features`` of which kind they are."""
+    """Dataset with the two members that wrappers read: its rows, and ``features``, which tells their kind."""
 
     def __init__(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self.features = {kind: None}
@@ -151,15 +150,16 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 @contextmanager
 def _whole_windows(name: str, protocol: Protocol) -> Iterator[list[int]]:
-    """Let mteb's collators take windows as they are, or refuse them; yields the rates that wrappers ask for.
+    """Let mteb's collators take windows unchanged, or refuse them; yield the list of rates that wrappers ask for.
 
-    mteb's own function resamples by torchaudio, imports it even where nothing is to do (fault 87), and cuts in silence.
+    mteb's own function resamples by torchaudio, imports it even if there is nothing to do (fault 87), and cuts windows
+    without a warning.
     """
     from mteb.models.modality_collators import AudioCollator
 
-    # The class is the one place that all wrappers pass that use it (mteb 2.26.24): most put a collator of theirs into
-    # the DataLoader they are given, some make another DataLoader, those of Qwen2-Audio and Audio Flamingo call the
-    # function row by row; a window at their rate would still need torchaudio, and be cut unseen.
+    # All wrappers that resample use this class (mteb 2.26.24): most put a collator of their own into the DataLoader
+    # that they get, some make another DataLoader, those of Qwen2-Audio and Audio Flamingo call the function row by row.
+    # Without the patch a window at their rate would still need torchaudio, and be cut without a warning.
     asked: list[int] = []
 
     def take(
@@ -173,13 +173,13 @@ def _whole_windows(name: str, protocol: Protocol) -> Iterator[list[int]]:
         window: Vectors = row["audio"]["array"]
         if target_sampling_rate != protocol.sample_rate:
             raise ModelError(
-                f"{name}: the protocol feeds {protocol.sample_rate} Hz, mteb's wrapper hears "
-                f"{target_sampling_rate} Hz: set the protocol's sample_rate={target_sampling_rate}"
+                f"{name}: the protocol feeds {protocol.sample_rate} Hz, mteb's wrapper hears {target_sampling_rate} Hz",
+                remedy=f"set the protocol's sample_rate={target_sampling_rate}",
             )
         if max_samples is not None and len(window) > max_samples and protocol.window != "processor":
             raise ModelError(
-                f"{name}: a window of {len(window)} samples, mteb's wrapper reads {max_samples}: set the protocol's "
-                f"seconds={max_samples / target_sampling_rate:g}"
+                f"{name}: a window has {len(window)} samples, mteb's wrapper reads {max_samples}",
+                remedy=f"set the protocol's seconds={max_samples / target_sampling_rate:g}",
             )
         return np.pad(window[:max_samples], (0, max(0, (min_samples or 0) - len(window))))
 

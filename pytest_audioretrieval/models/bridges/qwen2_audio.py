@@ -1,4 +1,4 @@
-"""``qwen2-audio:NAME``: Qwen2-Audio of transformers, asked pair by pair (MASB, Exp. 1 and 2), and as a captioner."""
+"""Backend ``qwen2-audio:NAME``: transformers' Qwen2-Audio as a pair scorer (MASB, Exp. 1 and 2) and a captioner."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 
 def load(name: str, *, device: str, pins: Path = OWN) -> Qwen2Audio:
-    """The model ``name``: a hub id, with or without ``@COMMIT``, or a folder.
+    """Load the model ``name``: a hub id, with or without ``@COMMIT``, or a folder.
 
     Raises:
-        SpecError, PinError, ModelError: no such model, not pinned, or not loadable.
+        SpecError: ``name`` is neither a hub id nor a folder.
+        ModelError: the model cannot be loaded.
     """
-    # ``weights_sha256`` has asked for pins, and has downloaded what was not here.
+    # ``weights_sha256`` has checked the pins, and has downloaded missing files.
     folder = _described(name, offline=True, allow_unpinned=True, pins=pins).folder
     from pytest_audioretrieval.models.bridges.qwen2_audio_scorer import Qwen2Audio
 
@@ -39,7 +40,7 @@ def load(name: str, *, device: str, pins: Path = OWN) -> Qwen2Audio:
 
 
 def weights_sha256(name: str, *, offline: bool = False, allow_unpinned: bool = False, pins: Path = OWN) -> str:
-    """Digest over the model's files and what it is asked; downloads what is missing."""
+    """Return a digest over the model's files and its prompts; download missing files."""
     files = _described(name, offline=offline, allow_unpinned=allow_unpinned, pins=pins).weights_sha256
     asked = repr((MATCHES, LIKELIER, DESCRIBE, YES_NO, LABELS, LONGEST_CAPTION))
     return hashlib.sha256(f"{files}\n{asked}".encode()).hexdigest()
@@ -51,5 +52,9 @@ load.weights_sha256 = weights_sha256  # type: ignore[attr-defined]
 def _described(name: str, *, offline: bool, allow_unpinned: bool, pins: Path) -> ModelIdentity:
     spec = parse(name)
     if spec.kind not in ("hub", "folder"):
-        raise SpecError(f"qwen2-audio:{name}: expected a hub id (owner/name) or a folder")
+        raise SpecError(
+            f"qwen2-audio:{name} names no model",
+            expected="a hub id (owner/name) or a folder",
+            remedy="name one of these",
+        )
     return describe(spec, offline=offline, allow_unpinned=allow_unpinned, pins=pins)

@@ -1,4 +1,4 @@
-"""Qwen2-Audio behind our interface: the probabilities of the first token of its answer, and its captions."""
+"""Pair scorer and captioner over Qwen2-Audio: probabilities of the first token of its answer, and captions."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ Inputs = dict[str, torch.Tensor]
 class Qwen2Audio:
     """A ``PairScorer``, and a captioner of ``two-stage:``, over ``Qwen2AudioForConditionalGeneration``.
 
-    It is asked one thing at a time, so that no answer depends on a batch.
+    It answers one question at a time, so that no answer depends on a batch.
 
     Args:
-        name: how it is called in an error.
-        folder: written by ``save_pretrained``; its files have been hashed by now.
+        name: name of the model, for errors.
+        folder: folder written by ``save_pretrained``, whose files have been hashed.
         device: auto, cpu, cuda[:N] or mps.
 
     Attributes:
-        model, processor: of transformers, on ``device``, in eval mode.
+        model, processor: objects of transformers, on ``device``, in eval mode.
 
     Raises:
         ModelError: the folder cannot be loaded, is no Qwen2-Audio, or its parts do not belong together.
@@ -61,11 +61,11 @@ class Qwen2Audio:
         self._greedy()
 
     def score(self, windows: Sequence[Vectors], texts: Sequence[str], protocol: Protocol) -> Vectors:
-        """P(yes) of P(yes) + P(no), float32 [N]; see ``PairScorer``.
+        """Return P(yes) / (P(yes) + P(no)), float32 [N]; see ``PairScorer``.
 
         Raises:
-            AudioError: a window that is no finite float32 array [n] of this model's rate and length.
-            ModelError: a text holds special tokens, or the model's positions do not hold it.
+            AudioError: a window is no finite float32 array [n] of this model's rate and length.
+            ModelError: a text holds special tokens, or does not fit into the model's positions.
         """
         self._check(windows, protocol)
         pairs = zip(windows, texts, strict=True)
@@ -73,13 +73,13 @@ class Qwen2Audio:
         return np.array([self._share(inputs, self._yes_no) for inputs in asked], dtype=np.float32)
 
     def prefer(self, first: Sequence[str], second: Sequence[str]) -> Vectors:
-        """P(A) of P(A) + P(B), A the text shown first, float32 [N]; see ``PairScorer``."""
+        """Return P(A) / (P(A) + P(B)), A the text shown first, float32 [N]; see ``PairScorer``."""
         pairs = [(self._plain(one), self._plain(two)) for one, two in zip(first, second, strict=True)]
         asked = (self._inputs(LIKELIER.format(first=one, second=two)) for one, two in pairs)
         return np.array([self._share(inputs, self._labels) for inputs in asked], dtype=np.float32)
 
     def caption(self, windows: Sequence[Vectors], protocol: Protocol) -> list[str]:
-        """What is heard in each window, by greedy decoding; captions that had to be ended are counted in a warning."""
+        """Describe each window by greedy decoding; a warning counts captions that reached the longest length."""
         self._check(windows, protocol)
         said = [self._answer(self._inputs(DESCRIBE, window)) for window in windows]
         ended = sum(len(ids) == LONGEST_CAPTION and int(ids[-1]) not in self._ends for ids in said)
@@ -93,22 +93,23 @@ class Qwen2Audio:
         too_long = next((place for place, window in enumerate(windows) if window.size > longest), None)
         if too_long is not None:
             raise AudioError(
-                f"window {too_long}: {windows[too_long].size} samples, the model reads {longest}: "
-                "use a protocol with window=first or window=tiles"
+                f"window {too_long} has {windows[too_long].size} samples, the model reads {longest}",
+                remedy="use a protocol with window=first or window=tiles",
             )
 
     def _plain(self, text: str) -> str:
         found = next((token for token in self._special if token in text), None)
         if found is not None:
-            raise ModelError(f"{self.name}: text {text!r} holds its special token {found}: remove it")
+            raise ModelError(f"{self.name}: text {text!r} holds its special token {found}", remedy="remove it")
         return text
 
     def _options(self, answers: tuple[tuple[str, ...], tuple[str, ...]]) -> Options:
         first, second = (self._single_tokens(words) for words in answers)
         if not first or not second:
             raise ModelError(
-                f"{self.name}: its tokenizer knows none of {answers[0] if second else answers[1]} as one token: "
-                "its answers cannot be read from the first one"
+                f"{self.name}: its tokenizer knows none of {answers[0] if second else answers[1]} as one token, so "
+                "that its answers cannot be read from the first one",
+                remedy="use another checkpoint",
             )
         return first, second
 
@@ -117,7 +118,7 @@ class Qwen2Audio:
         return sorted({row[0] for row in rows if len(row) == 1 and row[0] != self._tokenizer.unk_token_id})
 
     def _greedy(self) -> None:
-        """Settings of the folder may sample, and would fill in what a call leaves open: they are replaced."""
+        """Replace the folder's generation settings, which may sample and would fill in arguments of a call."""
         told = self.model.generation_config.eos_token_id
         ends = self._tokenizer.eos_token_id if told is None else told
         self._ends = set(ends if isinstance(ends, list) else [ends])
@@ -130,7 +131,7 @@ class Qwen2Audio:
         )
 
     def _inputs(self, question: str, window: Vectors | None = None) -> Inputs:
-        """One conversation of one question, about a window or not, up to where the answer begins."""
+        """Return the model's inputs for one question, with or without a window, up to where the answer begins."""
         said: list[dict[str, str]] = [{"type": "text", "text": question}]
         features: Inputs = {}
         if window is not None:
@@ -140,7 +141,11 @@ class Qwen2Audio:
         prompt = self.processor.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
         sound = self.processor.audio_token
         if prompt.count(sound) != (window is not None) or question not in prompt:
-            raise ModelError(f"{self.name}: its chat template made {prompt!r}: expected the question and one {sound}")
+            raise ModelError(
+                f"{self.name}: its chat template made {prompt!r}",
+                expected=f"the question and one {sound}",
+                remedy="restore the folder",
+            )
         if features:
             prompt = prompt.replace(sound, sound * _places(int(features["feature_attention_mask"].sum())))
         ids = self._tokenizer(prompt, return_tensors="pt")
@@ -148,13 +153,14 @@ class Qwen2Audio:
         if ids["input_ids"].shape[1] > positions:
             raise ModelError(
                 f"{self.name}: {question!r} takes {ids['input_ids'].shape[1]} tokens with its window, "
-                f"the model has {positions} positions: shorten the text"
+                f"the model has {positions} positions",
+                remedy="shorten the text",
             )
         made = {"input_ids": ids["input_ids"], "attention_mask": ids["attention_mask"], **features}
         return {name: tensor.to(self.device) for name, tensor in made.items()}
 
     def _features(self, window: Vectors) -> Inputs:
-        # Not through the processor: what it calls ``audio`` was ``audios``, and it ignores the name it does not know.
+        # Not through the processor: older versions call its argument ``audios``, and ignore ``audio`` silently.
         found = self._extractor(
             [window],
             sampling_rate=self._extractor.sampling_rate,
@@ -164,23 +170,25 @@ class Qwen2Audio:
         )
         frames = int(found["attention_mask"].sum())
         if _places(frames) < 1:
-            raise AudioError(f"a window of {window.size} samples is too short for this model: leave the clip out")
+            raise AudioError(
+                f"a window of {window.size} samples is too short for this model", remedy="leave the clip out"
+            )
         return {"input_features": found["input_features"], "feature_attention_mask": found["attention_mask"]}
 
     def _share(self, inputs: Inputs, options: Options) -> float:
-        with float32_inference(), self._heard(inputs):
+        with float32_inference(), self._audio_was_read(inputs):
             logits = self.model(**inputs, use_cache=False).logits[0, -1].cpu().double()
             first, second = (logits[ids].logsumexp(dim=0) for ids in options)
             return float(torch.sigmoid(first - second))
 
     def _answer(self, inputs: Inputs) -> torch.Tensor:
-        with float32_inference(), quiet_transformers(), self._heard(inputs):
+        with float32_inference(), quiet_transformers(), self._audio_was_read(inputs):
             found: torch.Tensor = self.model.generate(**inputs)[0, inputs["input_ids"].shape[1] :].cpu()
             return found
 
     @contextmanager
-    def _heard(self, inputs: Inputs) -> Iterator[None]:
-        """Refuse an answer before which the audio encoder was not asked: a model takes names it does not know."""
+    def _audio_was_read(self, inputs: Inputs) -> Iterator[None]:
+        """Refuse an answer for which the audio encoder did not run: a model ignores unknown argument names."""
         towers = [part for name, part in self.model.named_modules() if name.rpartition(".")[2] == "audio_tower"]
         calls: list[int] = []
         hooks = [tower.register_forward_hook(lambda *_: calls.append(1)) for tower in towers]
@@ -191,13 +199,14 @@ class Qwen2Audio:
                 hook.remove()
         if bool(calls) != ("input_features" in inputs):
             raise ModelError(
-                f"{self.name}: the audio encoder was asked {len(calls)} times: expected one window "
-                "where there is audio: use another version of transformers"
+                f"{self.name}: the audio encoder ran {len(calls)} times",
+                expected="one run for a window, none without",
+                remedy="use another version of transformers",
             )
 
 
 def _places(frames: int) -> int:
-    """Tokens that stand for so many frames: a convolution of stride 2, then a mean of 2."""
+    """Return the number of tokens that stand for ``frames``: a convolution of stride 2, then a mean of 2."""
     return ((frames - 1) // 2 + 1 - 2) // 2 + 1
 
 
@@ -220,10 +229,11 @@ def _check_parts(folder: Path, config: Any, processor: Any) -> None:
     for what, (here, there) in pairs.items():
         if here != there:
             raise ModelError(
-                f"{folder}: {what} of the processor: {here}, of the model: {there}: save model and processor together"
+                f"{folder}: {what} of the processor: {here}, of the model: {there}",
+                remedy="save model and processor together",
             )
     if len(processor.tokenizer) > config.text_config.vocab_size:
         raise ModelError(
-            f"{folder}: the tokenizer has {len(processor.tokenizer)} tokens, the model "
-            f"{config.text_config.vocab_size}: save model and processor together"
+            f"{folder}: the tokenizer has {len(processor.tokenizer)} tokens, the model {config.text_config.vocab_size}",
+            remedy="save model and processor together",
         )

@@ -1,4 +1,4 @@
-"""The side of the run: a worker process of another environment, asked over its standard streams."""
+"""Client of a worker process in another environment, over the process's standard streams."""
 
 from __future__ import annotations
 
@@ -18,61 +18,60 @@ import numpy.typing as npt
 from pytest_audioretrieval.errors import ModelError, one_line
 from pytest_audioretrieval.models.worker.worker_frames import VERSION, Arrays, FrameError, receive, send
 
-#: Seconds until a worker has to have said hello, and answered.
+#: Most seconds until a worker says hello, and until it answers.
 START, ANSWER = 120.0, 900.0
-#: Seconds it has to end by itself when it is no longer needed.
+#: Most seconds until a worker that is no longer needed ends by itself.
 PARTING = 10.0
 
 
 class Worker:
-    """A script in another Python, which calls ``worker_loop.serve``.
+    """Process of another Python that runs a script which calls ``worker_loop.serve``.
 
-    It ends with this object, and with this process, however that ends.
+    The process ends with this object, and with the process that made it, however that ends.
 
     Args:
-        name: what errors call it.
-        python: interpreter of the environment that has what the script imports.
-        script: its path; ``worker_loop.py`` and ``worker_frames.py`` have to be importable for it.
-        remedy: what to do where that environment is not there or lacks something.
+        name: name of the worker, for errors.
+        python: interpreter of the environment that has the script's imports.
+        script: path of the script, which must be able to import ``worker_loop.py`` and ``worker_frames.py``.
+        remedy: remedy if that environment is missing or lacks something.
 
     Attributes:
-        hello: what it said of itself first.
+        hello: first message of the worker, about itself.
 
     Raises:
-        ModelError: from the constructor and from ``ask``, where the process does not start, dies or hangs, or answers
-            with an error; one line each.
+        ModelError: the process does not start, dies, hangs, or answers with an error; from the constructor and ``ask``.
     """
 
     def __init__(self, name: str, python: Path, script: Path, *, remedy: str) -> None:
         self._name, self._remedy, self._python = name, remedy, python
         self._hung = False
         if not python.is_file():
-            raise ModelError(f"{name} runs in an environment of its own, and there is no {python}: {remedy}")
-        # -E and -s: what PYTHONPATH and the user's site hold belongs to this environment, not to that one.
+            raise ModelError(f"{name} runs in an environment of its own, and there is no {python}", remedy=remedy)
+        # -E and -s: PYTHONPATH and the user's site belong to this environment, not to the other one.
         command = [str(python), "-E", "-s", str(script)]
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by the finalizer)
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
         except OSError as error:
             self._said.close()
-            raise ModelError(f"{name}: {python} cannot be run: {one_line(error)}: {remedy}") from None
+            raise ModelError(f"{name}: {python} cannot be run: {one_line(error)}", remedy=remedy) from None
         self._finalizer = weakref.finalize(self, _end, self._process, self._said)
         with self._deadline("start", START):
             self.hello, _ = receive(self._stdout)
         if self.hello.get("worker") != VERSION:
             raise ModelError(
-                f"{name}: its worker speaks version {self.hello.get('worker')}, expected {VERSION}: {remedy}"
+                f"{name}: its worker speaks version {self.hello.get('worker')}", expected=f"{VERSION}", remedy=remedy
             )
 
     def ask(
         self, operation: str, arrays: Sequence[npt.NDArray[np.float32]] = (), *, timeout: float = ANSWER, **fields: Any
     ) -> tuple[dict[str, Any], Arrays]:
-        """One request, one answer: its fields and arrays."""
+        """Send one request and return the fields and arrays of its answer."""
         with self._deadline(operation, timeout):
             send(cast(BinaryIO, self._process.stdin), {"operation": operation, **fields}, arrays)
             header, found = receive(self._stdout)
         if "error" in header:
-            raise ModelError(f"{self._name}: {header['error']}")
+            raise ModelError(f"{self._name}: {header['error']}")  # the worker's line says what to do
         return header, found
 
     def close(self) -> None:
@@ -85,7 +84,7 @@ class Worker:
 
     @contextmanager
     def _deadline(self, operation: str, seconds: float) -> Iterator[None]:
-        """Kill the process when the time is over, which ends the wait for it; say what became of it."""
+        """Kill the process when the time is over, which ends the wait for it, and raise an error that says so."""
         timer = threading.Timer(seconds, self._hang)
         timer.daemon = True
         timer.start()
@@ -93,7 +92,7 @@ class Worker:
             yield
         except (OSError, EOFError, FrameError) as error:
             raise self._gone(operation, seconds, error) from None
-        except BaseException:  # Ctrl-C, a test's timeout: its answer would be read as that to the next question
+        except BaseException:  # Ctrl-C, a test's timeout: a late answer would be taken for the next request's
             self._process.kill()
             raise
         finally:
@@ -113,17 +112,17 @@ class Worker:
             self._process.kill()
             status = self._process.wait()
         if isinstance(error, FrameError):
-            return ModelError(f"{what} answered with no message ({error}): {self._remedy}")
+            return ModelError(f"{what} answered with no message ({error})", remedy=self._remedy)
         if self._hung:
-            return ModelError(f"{what} gave no answer within {seconds:g} s and was ended: use smaller batches")
+            return ModelError(f"{what} gave no answer within {seconds:g} s and was ended", remedy="use smaller batches")
         if status < 0:
             killer = {one.value: one.name for one in signal.Signals}.get(-status, f"signal {-status}")
             return ModelError(
-                f"{what} was killed by {killer}: run again; if memory was short, with a smaller audio_batch"
+                f"{what} was killed by {killer}", remedy="run again; if memory was short, with a smaller audio_batch"
             )
-        return ModelError(f"{what} ended with status {status} ({self._last_words()}): {self._remedy}")
+        return ModelError(f"{what} ended with status {status} ({self._last_line()})", remedy=self._remedy)
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
@@ -131,7 +130,7 @@ class Worker:
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):  # what was not sent yet to a process that is gone
+        with suppress(OSError):  # bytes that were not sent yet to a process that is gone
             cast(BinaryIO, pipe).close()
     try:
         process.wait(PARTING)

@@ -1,9 +1,9 @@
-"""A message between a run and a worker in another environment: a JSON header, then float32 arrays. No pickle.
+"""Messages between a run and a worker in another environment: a JSON header, then float32 arrays. No pickle.
 
     b"ARW1" | length of the header, uint32 big-endian | header, JSON in UTF-8 | arrays, float32 little-endian
 
-``shapes`` in the header says how many arrays follow and how long they are. Both sides read this file, so that it needs
-numpy alone and imports nothing of this package.
+``shapes`` in the header gives the number and the shapes of the arrays that follow. Both sides import this file, so it
+needs numpy alone and imports nothing of this package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-#: Of the messages' form and of what a worker is asked; both sides have to have the same.
+#: Version of the messages' form and of a worker's operations; both sides must have the same.
 VERSION = 1
 
 Arrays = list[npt.NDArray[np.float32]]
@@ -26,7 +26,7 @@ _HEAD = struct.Struct(">4sI")
 
 
 class FrameError(Exception):
-    """What was read is no message: something else writes to the stream."""
+    """Bytes that are no message: something else writes to the stream."""
 
 
 def send(stream: BinaryIO, header: Mapping[str, Any], arrays: Sequence[npt.NDArray[Any]] = ()) -> None:
@@ -40,10 +40,11 @@ def send(stream: BinaryIO, header: Mapping[str, Any], arrays: Sequence[npt.NDArr
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], Arrays]:
-    """Read one message: its header without ``shapes``, and its arrays.
+    """Read one message and return its header without ``shapes``, and its arrays.
 
     Raises:
-        EOFError: the stream ends, or ends amid a message. FrameError: it is no message.
+        EOFError: the stream ends, perhaps inside a message.
+        FrameError: the bytes are no message.
     """
     magic, length = _HEAD.unpack(_exactly(stream, _HEAD.size))
     if magic != _MAGIC:

@@ -1,8 +1,8 @@
-"""laion_clap in an environment of its own: it needs numpy < 2 (fault 82). Run by ``models.laion``.
+"""Worker that runs laion_clap in an environment of its own, as it needs numpy < 2 (fault 82); see ``models.laion``.
 
-The package is imported as it is and asked as its users ask it, but for three things. A checkpoint is read by torch's
-reader of tensors and numbers, never unpickled (fault 73). ``position_ids`` may be absent (fault 72). RoBERTa's hub
-weights are not fetched, since the checkpoint has its own. Nothing here touches the network.
+The package is used as its users use it, with three exceptions. A checkpoint is read by torch's reader of tensors and
+numbers, never unpickled (fault 73). ``position_ids`` may be absent (fault 72). RoBERTa's weights are not fetched from
+the hub, since the checkpoint has its own. Nothing here uses the network.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ else:
     from worker_frames import Arrays
     from worker_loop import one_line, serve
 
-#: What may move a vector.
+#: Packages that may change a vector.
 LIBRARIES = (
     "laion_clap", "numpy", "tokenizers", "torch", "torchaudio", "torchlibrosa", "torchvision", "transformers",
 )  # fmt: skip
@@ -36,11 +36,11 @@ TOKENIZER_FILES = (
     "added_tokens.json", "merges.txt", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",
     "vocab.json", "vocab.txt",
 )  # fmt: skip
-#: Files of which one set is enough.
+#: Sets of files, each of which is enough for a tokenizer.
 VOCABULARIES = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"vocab.txt"})
-#: Tokens of a text that laion_clap reads (fault 45), and special ones among them.
+#: Most tokens of a text that laion_clap reads (fault 45), and number of special ones among them.
 TEXT_LIMIT, SPECIAL = 77, 2
-#: Channels behind the audio encoder's first layer -> how laion_clap calls the encoder.
+#: laion_clap's name of the audio encoder, by the channels behind its first layer.
 ENCODERS = {96: "HTSAT-tiny", 128: "HTSAT-base", 256: "HTSAT-large"}
 FIRST_LAYER = "audio_branch.patch_embed.proj.weight"
 FUSION = "audio_branch.patch_embed.fusion_model."
@@ -51,7 +51,7 @@ Answer = tuple[Mapping[str, Any], Sequence[Any]]
 
 
 def hello() -> Mapping[str, Any]:
-    """What decides a vector besides the checkpoint: versions, and the bytes of the tokenizer."""
+    """Return the parts that decide a vector besides the checkpoint: versions, and the tokenizer's digests."""
     files = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in _cached(REPOSITORIES[0]).items()}
     return {"versions": {name: _version(name) for name in LIBRARIES}, "tokenizer": files}
 
@@ -71,13 +71,13 @@ def _cached(repository: str) -> dict[str, Path]:
 
 
 class Laion:
-    """The operations: ``load`` once, then ``audio``, ``text`` and ``count``."""
+    """Operations of the worker: ``load`` once, then ``audio``, ``text`` and ``count``."""
 
     def __init__(self) -> None:
         self._module: Any = None
 
     def load(self, _: Arrays, *, path: str, device: str) -> Answer:
-        """Read a checkpoint; what it is follows from its tensors."""
+        """Load a checkpoint; its tensors tell which model it is."""
         import torch
 
         if device == "auto":
@@ -93,7 +93,7 @@ class Laion:
         }, ()  # fmt: skip
 
     def audio(self, windows: Arrays, *, seed: int) -> Answer:
-        """Vectors of mono windows at 48 kHz; asked for tensors, the package does not quantise by itself (fault 31)."""
+        """Embed mono windows at 48 kHz; asked for tensors, the package does not quantise by itself (fault 31)."""
         import torch
 
         for draw in (random.seed, np.random.seed, torch.manual_seed):
@@ -103,7 +103,7 @@ class Laion:
         return {}, [made.float().cpu().numpy()]
 
     def text(self, _: Arrays, *, texts: list[str], limit: int) -> Answer:
-        """Vectors of texts, each cut at ``limit`` tokens, 77 at most as in the package."""
+        """Embed texts, each cut at ``limit`` tokens, 77 at most as in the package."""
         import torch
 
         def tokens(batch: list[str]) -> Any:
@@ -116,13 +116,13 @@ class Laion:
         return {}, [made.float().cpu().numpy()]
 
     def count(self, _: Arrays, *, texts: list[str], limit: int) -> Answer:
-        """How many texts have more than ``limit`` tokens."""
+        """Count the texts with more than ``limit`` tokens."""
         found = self._module.tokenize(texts, truncation=False, verbose=False)["input_ids"]
         return {"count": sum(len(ids) > limit for ids in found)}, ()
 
 
 def read_state(path: str) -> State:
-    """A checkpoint's tensors by name, without running anything of it."""
+    """Read a checkpoint's tensors by name, without running any code of it."""
     import torch
 
     try:
@@ -142,7 +142,7 @@ def read_state(path: str) -> State:
 
 
 def _numpy_scalars() -> list[Any]:
-    """Numbers as numpy pickles them, which laion's checkpoints hold beside the tensors (fault 73)."""
+    """Return the classes of numbers as numpy pickles them; laion's checkpoints hold some (fault 73)."""
     scalar: Any = np.float64(0).__reduce__()[0]
     names = [f"numpy.{core}.multiarray.scalar" for core in ("core", "_core")]  # numpy 1 and 2
     kinds = {type(np.dtype(kind)) for kind in (np.float32, np.float64, np.int32, np.int64, np.bool_)}
@@ -150,7 +150,7 @@ def _numpy_scalars() -> list[Any]:
 
 
 def build(state: State, path: str, device: str) -> Any:
-    """The package's model with exactly these tensors in it."""
+    """Build the package's model with exactly these tensors."""
     first = state.get(FIRST_LAYER)
     name = ENCODERS.get(first.shape[0]) if first is not None else None
     if name is None:
@@ -174,14 +174,14 @@ def _fused(state: State) -> bool:
 
 
 def _imported() -> Any:
-    """The package; without its vocabulary it would read texts as unknown tokens alone, and say nothing."""
+    """Import the package; without its vocabulary it would read every text as unknown tokens, without a warning."""
     missing = [name for name in REPOSITORIES if not _readable(set(_cached(name)))]
     if REPOSITORIES[0] not in missing:
         try:
             import laion_clap
 
             return laion_clap
-        except Exception:  # by transformers' version, tokenizers that it does not use have to be there too
+        except Exception:  # some versions of transformers also need the tokenizers that are not used
             if not missing:
                 raise
     raise ValueError(
@@ -196,7 +196,10 @@ def _readable(files: set[str]) -> bool:
 
 @contextmanager
 def _untrained_roberta(state: State, path: str) -> Iterator[None]:
-    """``RobertaModel.from_pretrained`` makes a model of the checkpoint's size, whose weights are overwritten."""
+    """Let ``RobertaModel.from_pretrained`` build an untrained model of the checkpoint's size inside the block.
+
+    The checkpoint's own weights are loaded into it afterwards.
+    """
     from transformers import RobertaConfig, RobertaModel
 
     layers = [int(n[1]) for name in state if (n := re.match(r"text_branch\.encoder\.layer\.(\d+)\.", name))]

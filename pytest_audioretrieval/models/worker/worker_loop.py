@@ -1,6 +1,6 @@
-"""The side of a worker: take over the standard streams, say hello, answer until the other side is gone.
+"""Main loop of a worker: it takes over the standard streams, says hello and answers until the other side is gone.
 
-A worker is a script beside this file that calls ``serve``; whatever it or its libraries print goes to stderr.
+A worker is a script beside this file that calls ``serve``; everything that it or its libraries print goes to stderr.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING or __package__:
 else:  # run as a script of another environment, which does not have this package
     from worker_frames import VERSION, Arrays, receive, send
 
-#: Gets the arrays of a request, and its other fields by name; returns fields and arrays of the answer.
+#: Function that gets the arrays of a request, and its other fields by name; returns fields and arrays of the answer.
 Operation = Callable[..., tuple[Mapping[str, Any], Sequence[Any]]]
 
 
 def serve(hello: Callable[[], Mapping[str, Any]], operations: Mapping[str, Operation]) -> None:
-    """Send what ``hello`` returns, then answer requests. An exception becomes an answer ``{"error": one line}``."""
+    """Send the fields that ``hello`` returns, then answer requests; an exception becomes ``{"error": one line}``."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -44,6 +44,6 @@ def _answer(
 
 
 def one_line(error: BaseException) -> str:
-    """Kind and first line of an error."""
+    """Return class and first line of an error."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

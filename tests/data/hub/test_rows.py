@@ -1,4 +1,4 @@
-"""Rows of a sound and its captions: what is read, cleaned, grouped, counted and refused."""
+"""Rows of sounds and captions: reading, cleaning, grouping, counts and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_audioretrieval.data.hub.download import Part
 from pytest_audioretrieval.data.hub.sets import CaptionRows, Expected, HubSet
 from pytest_audioretrieval.data.loading import Loading
 from pytest_audioretrieval.data.types import Dataset
-from pytest_audioretrieval.embedding.ahead import ahead
+from pytest_audioretrieval.embedding.prefetch import prefetch
 from pytest_audioretrieval.errors import AudioError, DataError, PinError, RetrievalError
 from pytest_audioretrieval.pinning.pins import Pin
 from tests.data.hub.made import cell, pa, parquet, pq, sound
@@ -50,7 +50,7 @@ SET = HubSet("rows", "owner/rows", CaptionRows("audio", "file", ("text", "more")
 
 
 def files(**changes: list[Any]) -> dict[str, bytes]:
-    """The two shards; ``changes`` are columns of the second one."""
+    """Return the two shards; ``changes`` are columns of the second one."""
     second = {name: values for name, values in (ROWS_2 | changes).items() if values}
     return {FIRST: parquet(ROWS_1), SECOND: parquet(second), "README.md": b"# rows", "data/train-0.parquet": b""}
 
@@ -73,7 +73,7 @@ def test_threads_read_a_row_group_once(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(ParquetFile, "read_row_group", noted)
     reading._sounds.cache_clear()
-    waves = list(ahead(lambda row: row.sound.read("clip"), rows))
+    waves = list(prefetch(lambda row: row.sound.read("clip"), rows))
     assert [round(float(wave.samples[0, 0]) * 64) for wave in waves] == list(range(30))
     assert read == {0: 1, 1: 1, 2: 1}
 
@@ -84,7 +84,8 @@ def test_a_text_that_is_no_utf8_is_one_line(hub: HubStub) -> None:
     pq.write_table(pa.table({**ROWS_2, "text": texts}), content)
     hub.files = files() | {SECOND: content.getvalue()}
     assert error(hub) == (
-        f"{SECOND} cannot be read as a parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
+        f"{SECOND} cannot be read as a parquet file "
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
         "remove it from the hub's cache"
     )
 

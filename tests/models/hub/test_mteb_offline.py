@@ -77,8 +77,8 @@ def test_a_task_is_loaded_from_what_an_earlier_load_left(task: Place) -> None:
     ask = ("--model", "builtin/tiny-clap-fused", "--retrieval-dataset", TASK, "--retrieval-suite", "captions")
     cold = task.pytest(*ask, "--retrieval-offline")
     assert (
-        f"DataError: dataset '{TASK}': dataset {REPOSITORY}@{COMMIT}: it is not, or not whole, in the local cache and "
-        "--retrieval-offline or HF_HUB_OFFLINE forbids the network: download it once with a network connection"
+        f"DataError: dataset '{TASK}': dataset {REPOSITORY}@{COMMIT}: it is not, or not whole, in the local cache: "
+        "download it once with a network connection, without --retrieval-offline and HF_HUB_OFFLINE"
     ) in cold.stdout
     ill = task.command("doctor", *ask)
     assert "next, dataset mteb-MACST2ARetrieval: download it once with a network connection" in ill.stdout
