@@ -156,7 +156,7 @@ def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: Mapping[st
     sides = _pairs(x, y)
     design = _design(len(sides[0]), controls)
     given = np.column_stack([_unit(name, values) for name, values in zip("xy", sides, strict=True)])
-    left_over = given - design @ np.linalg.lstsq(design, given)[0]
+    left_over = given - design @ np.linalg.lstsq(design, given, rcond=None)[0]
     for name, length in zip("xy", np.linalg.norm(left_over, axis=0), strict=True):
         if length < _ROUNDING**0.5:
             raise DataError(
