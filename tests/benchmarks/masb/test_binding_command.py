@@ -165,7 +165,7 @@ def test_a_dataset_of_captions_alone(project: Path, capsys: pytest.CaptureFixtur
         (["binding_toys:Toy", "binding_toys:Toy"], "two models are called 'binding_toys:Toy'"),
         (
             ["binding_toys:Toy", "--prior", "binding_toys:Toy"],
-            "--prior binding_toys:Toy embeds texts, expected a pair scorer, which can choose between texts without audio",
+            "--prior binding_toys:Toy embeds texts, expected a pair scorer, which can choose between",
         ),
         (["binding_toys:Toy", "--prior", ""], "model '' is empty"),
         (
