@@ -1,4 +1,4 @@
-"""What docs/models.md shows runs as it stands there, and is short."""
+"""Examples of docs/models.md, run as they stand there."""
 
 from __future__ import annotations
 
