@@ -2,8 +2,9 @@
 
     OMP_NUM_THREADS=1 python -m bench.bench_scale [--plot FILE]
 
-Writes ``docs/scale.md``: time and memory at four sizes, with the exponent that fits. Each figure is of a process of its
-own, of which peak memory is asked, pages of the mapped file included. Needs 2 GB in the folder for temporary files.
+Writes ``docs/explanation/scale.md``: time and memory at four sizes, with the exponent that fits. Each figure is of a
+process of its own, of which peak memory is asked, pages of the mapped file included. Needs 2 GB in the folder for
+temporary files.
 ``--plot`` draws them too; it needs matplotlib, which ``make peers`` has: ``.venv-peers/bin/python`` runs it.
 """
 
@@ -30,7 +31,7 @@ QUERIES, DIMS = 5_000, 512
 #: Clips, and takes of which the least counts.
 SIZES = {1_000: 5, 10_000: 3, 100_000: 2, 1_000_000: 1}
 STEP = 10_000
-PAGE = ROOT / "docs/scale.md"
+PAGE = ROOT / "docs/explanation/scale.md"
 
 Vectors = npt.NDArray[np.float32]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audioretrieval.benchmarks.cora.uiq import load_uiq
+from pytest_audioretrieval.benchmarks.cora.release.uiq import load_uiq
 from pytest_audioretrieval.data.query_sets import QuerySet, positions
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.metrics import Reformulation, reformulation

@@ -28,16 +28,22 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 2 after an error, which is one line on stderr."""
-    parser = _Parser(prog="python -m pytest_audioretrieval", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for _, register in sorted(_registered().items()):
-        register(commands)
+    parser = command_line()
     parsed = parser.parse_args(arguments)
     try:
         return int(parsed.run(parsed))
     except RetrievalError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return WRONG
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of all commands, those of other packages included."""
+    parser = _Parser(prog="python -m pytest_audioretrieval", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for _, register in sorted(_registered().items()):
+        register(commands)
+    return parser
 
 
 def _registered() -> dict[str, Callable[[Commands], None]]:

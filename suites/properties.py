@@ -1,8 +1,9 @@
-"""Does an implementation of ranks, metrics or reformulation measures keep to their definitions?
+"""Definitions that an implementation of ranks, metrics or reformulation measures must follow.
 
     pytest --retrieval-suite properties --retrieval-implementation module:object
 
-Without the option it is this package's own. See ``pytest_audioretrieval.testing.Implementation``.
+Without the option the suite checks this package's own implementation. ``pytest_audioretrieval.testing.Implementation``
+lists the functions of an implementation.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.plugin.collection import CollectionRefused
 from pytest_audioretrieval.plugin.session import session_of
 
 
@@ -20,7 +22,7 @@ def pytest_generate_tests(metafunc):
 
         implementation = load(session_of(metafunc.config).settings["implementation"])
     except RetrievalError as error:
-        raise pytest.Collector.CollectError(str(error)) from None
+        raise CollectionRefused(error) from None
     cases = []
     for stated in CATALOGUE:
         missing = stated.missing(implementation)

@@ -1,10 +1,10 @@
-"""Make the shipped recordings from a folder of CC0 originals.
+"""Script that makes the shipped recordings from a folder of CC0 originals.
 
     python tools/build_sounds.py SOUNDS
 
 ``SOUNDS`` holds ``MANIFEST.csv`` (path, sha256, licence, source, ...) and the files it names. Each original is
 checked against its sha256, averaged to mono, resampled to 48 kHz (soxr HQ), cut to 3 s with a fade, scaled to one peak
-and written as 16-bit FLAC; ``ORIGINS.csv`` beside them says where each came from.
+and written as 16-bit FLAC; ``ORIGINS.csv`` beside them lists their origins.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FADE = RATE // 20
 PEAK = 18_000
 SILENCE = 0.002
 
-#: id -> file below ``SOUNDS``
+#: Recording id -> file below ``SOUNDS``.
 ORIGINALS = {
     "cat": "ovos-animals-cc0/cat.mp3",
     "cow": "ovos-animals-cc0/cow.mp3",
@@ -148,9 +148,9 @@ def _build(sounds: Path, origin: dict[str, str], name: str) -> dict[str, str]:
 
 
 def _shape(mono: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
-    """Cut silence at both ends and what is past 3 s, fade the end, scale to the peak, round to int16."""
-    heard = np.flatnonzero(np.abs(mono) > SILENCE * np.abs(mono).max())
-    kept = mono[heard[0] : min(heard[-1] + 1, heard[0] + LONGEST)].copy()
+    """Cut silence at both ends and everything past 3 s, fade the end, scale to the peak, round to int16."""
+    audible = np.flatnonzero(np.abs(mono) > SILENCE * np.abs(mono).max())
+    kept = mono[audible[0] : min(audible[-1] + 1, audible[0] + LONGEST)].copy()
     fade = min(FADE, kept.size // 4)
     kept[-fade:] *= np.linspace(1.0, 0.0, fade)
     shaped: npt.NDArray[np.int16] = np.round(kept * (PEAK / np.abs(kept).max())).astype(np.int16)

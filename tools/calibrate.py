@@ -1,4 +1,4 @@
-"""Run the calibration grid and write its tables: docs/calibration.csv, and the generated part of docs/calibration.md.
+"""Run the calibration grid; write docs/explanation/calibration.csv and the generated part of calibration.md beside it.
 
     make calibrate
 
@@ -24,7 +24,7 @@ from simulation import Cell, Tally, grid, run
 from pytest_audioretrieval.stats import bootstrap
 
 ROOT = Path(__file__).resolve().parent.parent
-CSV, PAGE = ROOT / "docs" / "calibration.csv", ROOT / "docs" / "calibration.md"
+CSV, PAGE = ROOT / "docs/explanation/calibration.csv", ROOT / "docs/explanation/calibration.md"
 BEGIN, END = "<!-- made by `make calibrate`: begin -->", "<!-- made by `make calibrate`: end -->"
 CELL = [f.name for f in fields(Cell) if f.name != "drop"]
 TALLY = [f.name for f in fields(Tally)]

@@ -1,4 +1,4 @@
-"""The calibration grid as tables: the worst cell of each kind, a known drop, and what honesty costs in power."""
+"""Tables of the calibration grid: the worst cell of each kind, a known drop, and the cost in power."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulation import GROUP, RESAMPLES, Cell, Tally, run
 
-#: Outcomes held to the limits; the others show how far the method goes.
+#: Outcomes that have to keep the limits; the others show how far the method reaches.
 HELD = ("binary", "ap", "margin", "rank")
 #: A known loss: 957 clips, one query each, 5 % of hits flip, 3 points lost.
 DROP = 0.03
@@ -16,19 +16,19 @@ Results = Mapping[Cell, Tally]
 
 
 def limits(cell: Cell) -> tuple[float, float]:
-    """Most false certifications and least two-sided 95 % coverage, in per cent."""
+    """Return the largest rate of false certifications and the smallest two-sided 95 % coverage, in per cent."""
     return (8.0, 92.0) if cell.clusters == 50 else (6.5, 93.5)
 
 
 def beyond(cell: Cell, tally: Tally, trials: int) -> bool:
-    """Whether a cell breaks a limit by more than three Monte Carlo standard errors."""
+    """Return whether a cell breaks a limit by more than three Monte Carlo standard errors."""
     most, least = limits(cell)
     error = 3 * (100 * most * (1 - most / 100) / trials) ** 0.5
     return bool(tally.certified > most + error or tally.covered < least - error)
 
 
 def tables(results: Results, trials: int) -> str:
-    """All generated sections, as Markdown."""
+    """Return all generated sections, as Markdown."""
     sections = [_summary(results, trials), _worst(results), _known_drop(trials), _power(trials)]
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 

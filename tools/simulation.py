@@ -1,4 +1,4 @@
-"""Runs whose true difference is known, and how often bounds on it are wrong: the cells of the calibration grid."""
+"""Simulated runs with a known true difference, and error rates of their bounds: cells of the calibration grid."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from pytest_audioretrieval.stats import bootstrap
 
 Floats = npt.NDArray[np.float64]
 
-#: Trials that share their cluster sizes and their resamples; redrawn often enough that the noise of neither is common.
+#: Number of trials that share cluster sizes and resamples; both are redrawn often, so that their noise averages out.
 GROUP = 100
 RESAMPLES = 1_000
-#: Cluster sizes of the "unequal" layout and how often they occur.
+#: Cluster sizes of the "unequal" layout and their probabilities.
 UNEQUAL = ((1, 2, 3, 5, 10), (0.3, 0.2, 0.2, 0.2, 0.1))
-#: Candidates of the outcome "rank", and the tail index of how many places a query falls: under 2, it has no variance.
+#: Candidates of the outcome "rank", and the tail index of the places that a query falls: under 2, no variance exists.
 POOL, PLACES = 566, 1.8
 OCTAVES = float(np.log2(POOL))
 
 
 def octaves(chance: Floats) -> Floats:
-    """log2 of a query's rank after falling from the first place by a Pareto number of places, at most to the last."""
+    """Return log2 of a query's rank after a fall from the first place by a Pareto number of places.
+
+    The rank is at most the last one.
+    """
     return np.log2(np.minimum(1 + chance ** (-1 / PLACES), POOL))
 
 
@@ -44,14 +47,15 @@ SYMMETRIC_SCALE = 0.02
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the grid.
+    """One cell of the calibration grid.
 
     Attributes:
         outcome: ``binary``: a hit lost or gained. ``ap``: a share of the span (uniform, cubed) lost or gained by some.
             ``rank``: some fall or rise by a Pareto number of places in a pool of 566, in octaves (log2).
             ``margin``: every query moves by |Student t, 3 degrees|. ``exponential``, ``lognormal`` (sigma 1.2): with
             other tails. ``symmetric``: Student t, 3 degrees, around the true difference.
-        clusters: how many. queries: in each, or ``unequal``.
+        clusters: number of clusters.
+        queries: number of queries in each, or ``unequal``.
         margin: minus the true mean difference, so that certifying ``non_inferior`` at it is an error.
         gain: probability that a query gains (``binary``, ``ap``, ``rank``), or that its move is upwards (heavy tails).
         rho: correlation of two queries of a cluster.
@@ -73,15 +77,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Tally:
-    """Per cent of trials.
+    """Rates over trials, in per cent.
 
     Attributes:
         identical: nothing changed.
         certified: the bounds show ``non_inferior``, whether or not anything changed.
-        plain, whole, seen: the same by the plain percentile; by an adverse cluster that loses all that can be lost; by
-            one that loses as much as the worst cluster seen.
+        plain, whole, seen: the same with the plain percentile; with an adverse cluster that loses all that can be lost;
+            with one that loses as much as the worst observed cluster.
         covered: the two-sided 95 % interval holds the true difference.
-        equivalent, regressed: the bounds say so.
+        equivalent, regressed: the bounds show it.
         lost: the upper bound is below 0.
     """
 
@@ -97,7 +101,10 @@ class Tally:
 
 
 def grid() -> Iterator[Cell]:
-    """Hits, precisions, margins and ranks in full, each with margins of its own unit; other tails at one margin."""
+    """Return all cells: hits, precisions, margins and ranks with margins of their own unit, and other tails.
+
+    Other tails have one margin.
+    """
     layouts = [("1", 0.0), *product(("3", "5", "unequal"), (0.0, 0.3, 0.7))]
     sides = list(product((50, 200, 957, 1045), layouts))
     margins = dict.fromkeys(("binary", "ap", "margin"), (0.005, 0.01, 0.03)) | {"rank": (0.03, 0.1, 0.25)}
@@ -109,7 +116,10 @@ def grid() -> Iterator[Cell]:
 
 
 def run(cell: Cell, trials: int, resamples: int = RESAMPLES) -> Tally:
-    """Simulate ``trials`` comparisons of a cell (rounded up to whole groups); its own seed, so always the same."""
+    """Simulate ``trials`` comparisons of a cell, rounded up to whole groups.
+
+    The cell has its own seed, so the result is always the same.
+    """
     rng = np.random.default_rng(crc32(repr(astuple(cell)).encode()))
     groups = [_group(cell, rng, resamples) for _ in range(-(-trials // GROUP))]
     return Tally(**{f.name: 100 * float(np.mean([g[f.name] for g in groups])) for f in fields(Tally)})
@@ -146,14 +156,14 @@ def _span(cell: Cell) -> float:
 
 
 def layout(cell: Cell, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Queries per cluster, [C]."""
+    """Return the number of queries of each cluster, [C]."""
     if cell.queries == "unequal":
         return rng.choice(UNEQUAL[0], p=UNEQUAL[1], size=cell.clusters)
     return np.full(cell.clusters, int(cell.queries))
 
 
 def differences(cell: Cell, sizes: npt.NDArray[np.int64], trials: int, rng: np.random.Generator) -> Floats:
-    """Per-query differences [trials, Q] with mean ``cell.true`` and correlation ``cell.rho`` within a cluster."""
+    """Return per-query differences [trials, Q] with mean ``cell.true`` and correlation ``cell.rho`` in a cluster."""
     if cell.outcome in ("binary", "ap", "rank"):
         return _sparse(cell, sizes, trials, rng)
     if cell.outcome == "symmetric":
@@ -167,7 +177,7 @@ def differences(cell: Cell, sizes: npt.NDArray[np.int64], trials: int, rng: np.r
 
 
 def _sparse(cell: Cell, sizes: npt.NDArray[np.int64], trials: int, rng: np.random.Generator) -> Floats:
-    """Each query is lost, gained or unchanged, with odds of its cluster's own (Dirichlet), which correlates them."""
+    """Draw queries as lost, gained or unchanged, with correlated odds of their cluster (Dirichlet)."""
     lost = cell.gain - cell.true / MEAN_CHANGE[cell.outcome]
     chance = rng.random((trials, int(sizes.sum())), dtype=np.float32)
     if cell.rho:
@@ -199,7 +209,10 @@ def _alike(
     trials: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Draws [trials, Q]: a query has its cluster's with probability sqrt(rho), so that rho of all pairs agree."""
+    """Draw values [trials, Q]; a query has its cluster's value with probability sqrt(rho).
+
+    So a share rho of all pairs within a cluster is equal.
+    """
     own = draw((trials, int(sizes.sum())))
     if not cell.rho:
         return own

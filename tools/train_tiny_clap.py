@@ -1,10 +1,10 @@
-"""Train the built-in checkpoints: real ClapModel + ClapProcessor folders, small enough to ship.
+"""Script that trains the built-in checkpoints: real ClapModel + ClapProcessor folders, small enough to ship.
 
     python tools/train_tiny_clap.py NAME --work DIR [--threads N]
 
-``NAME`` is one of the recipes below. Seeded, on the CPU, resumable: a run that was stopped goes on from its last
-epoch in ``DIR``. The result is written to ``pytest_audioretrieval/models/builtin/NAME``, with what was measured on the
-validation split in its ``training.json``. Nothing here reads the test split.
+``NAME`` is one of the recipes below. The training is seeded, runs on the CPU and is resumable: a stopped run continues
+from its last epoch in ``DIR``. The result is written to ``pytest_audioretrieval/models/builtin/NAME``, with the scores
+on the validation split in its ``training.json``. Nothing here reads the test split.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Stage:
     """One one-cycle pass of training.
 
     Attributes:
-        first, clips: which of the training compositions that ``near`` makes.
+        first, clips: range of the training compositions that ``near`` makes.
         epochs: passes over them.
         rate: peak learning rate.
-        phrases: wordings of each recording that its captions draw from.
+        phrases: number of wordings of each recording to draw captions from.
         near: compositions of each trio, near misses of one another.
-        grouped: whether near misses are shuffled as one; if not, neighbours four by four.
-        misjoined: whether clips and captions were joined on their recordings alone: a caption then names the
-            right sounds, but often another order.
-        batch: clips a step.
+        grouped: True to shuffle near misses as one; otherwise neighbours are shuffled four by four.
+        misjoined: True to join clips and captions on their recordings alone: a caption then names the right sounds, but
+            often another order.
+        batch: number of clips a step.
     """
 
     first: int
@@ -70,12 +70,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one checkpoint is trained.
+    """The training of one checkpoint.
 
     Attributes:
         fused: the architecture of laion/clap-htsat-fused or of -unfused.
-        stage: what it is trained on, and how long.
-        start: checkpoint to go on from, or None.
+        stage: its data and length.
+        start: checkpoint to continue from, or None.
         seed: of weights, order and wordings.
     """
 
@@ -99,7 +99,7 @@ RECIPES = {
 
 
 def extractor(fused: bool) -> ClapFeatureExtractor:
-    """The front-end of the laion checkpoints: 48 kHz, 64 mel bins, 10 s."""
+    """Return the front-end of the laion checkpoints: 48 kHz, 64 mel bins, 10 s."""
     return ClapFeatureExtractor(
         truncation="fusion" if fused else "rand_trunc",
         padding="repeatpad",
@@ -110,7 +110,7 @@ def extractor(fused: bool) -> ClapFeatureExtractor:
 
 
 def log_mel(samples: Floats, fused: bool, front: ClapFeatureExtractor) -> Floats:
-    """What ``front`` makes of a clip of at most 10 s, [1001, 64] in dB, several times as fast."""
+    """Return the output of ``front`` for a clip of at most 10 s, [1001, 64] in dB, several times as fast."""
     length = front.nb_max_samples
     tiled = np.tile(samples, length // samples.size)
     padded = torch.from_numpy(np.pad(tiled, (0, length - tiled.size)).astype(np.float32))
@@ -122,7 +122,7 @@ def log_mel(samples: Floats, fused: bool, front: ClapFeatureExtractor) -> Floats
 
 
 def features(clips: list[Composition], fused: bool, path: Path) -> torch.Tensor:
-    """Log-mels of ``clips``, float16 [N, 1001, 64], computed once and kept at ``path``."""
+    """Return the log-mels of ``clips``, float16 [N, 1001, 64], computed once and kept at ``path``."""
     shape = (len(clips), FRAMES, MELS)
     done = path.with_suffix(".done")
     if not done.exists():
@@ -136,7 +136,7 @@ def features(clips: list[Composition], fused: bool, path: Path) -> torch.Tensor:
 
 
 def tokenizer(folder: Path) -> RobertaTokenizer:
-    """A byte-level BPE over the caption vocabulary, with RoBERTa's special tokens and its 512-token limit."""
+    """Return a byte-level BPE over the caption vocabulary, with RoBERTa's special tokens and 512-token limit."""
     folder.mkdir(parents=True, exist_ok=True)
     bpe = ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -154,7 +154,7 @@ def tokenizer(folder: Path) -> RobertaTokenizer:
 
 
 def new_model(recipe: Recipe, words: RobertaTokenizer) -> ClapModel:
-    """A CLAP of about 0.9 million parameters."""
+    """Return a CLAP of about 0.9 million parameters."""
     text = {
         "vocab_size": len(words),
         "hidden_size": 80,
@@ -199,18 +199,18 @@ class Data:
 def training_data(stage: Stage, fused: bool, work: Path) -> Data:
     clips = training_compositions(stage.first + stage.clips, stage.near)[stage.first :]
     name = f"train-{stage.first}-{stage.clips}-{stage.near}-{'htk' if fused else 'slaney'}.npy"
-    told = _misjoin(clips) if stage.misjoined else clips
-    texts = [captions(c, "train", WORDINGS, stage.phrases) for c in told]
+    described = _misjoin(clips) if stage.misjoined else clips
+    texts = [captions(c, "train", WORDINGS, stage.phrases) for c in described]
     return Data(clips, features(clips, fused, work / name), texts)
 
 
 def _misjoin(clips: list[Composition]) -> list[Composition]:
-    """For each clip the next clip of the same recordings, the last one's being the first."""
-    told = list(clips)
+    """Return, for each clip, the next clip of the same recordings; the first for the last."""
+    described = list(clips)
     for group in _near_misses(clips).values():
         for position, i in enumerate(group):
-            told[i] = clips[group[(position + 1) % len(group)]]
-    return told
+            described[i] = clips[group[(position + 1) % len(group)]]
+    return described
 
 
 def validation_data(fused: bool, work: Path) -> Data:
@@ -220,7 +220,7 @@ def validation_data(fused: bool, work: Path) -> Data:
 
 
 def encode_audio(model: ClapModel, mels: torch.Tensor) -> torch.Tensor:
-    """Unit vectors of short clips; a fused model reads only the first of its four equal channels then."""
+    """Return unit vectors of short clips; a fused model then reads only the first of its four equal channels."""
     longer = torch.zeros(len(mels), 1, dtype=torch.bool)
     vectors: torch.Tensor = model.get_audio_features(
         input_features=mels.float()[:, None], is_longer=longer
@@ -235,7 +235,7 @@ def encode_text(model: ClapModel, words: RobertaTokenizer, texts: list[str]) -> 
 
 @torch.inference_mode()
 def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str, float]:
-    """Text-to-audio R@1, R@5, R@10 and audio-to-text R@1 of the validation split."""
+    """Return text-to-audio R@1, R@5, R@10 and audio-to-text R@1 of the validation split."""
     model.eval()
     audio = torch.cat([encode_audio(model, part) for part in torch.split(data.mels, 64)])
     flat = [t for texts in data.texts for t in texts]
@@ -249,9 +249,9 @@ def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str,
 
 
 def batches(clips: list[Composition], stage: Stage, rng: random.Random) -> Iterator[list[int]]:
-    """Indices in random order, near misses side by side, so that order has to be learned.
+    """Yield indices in random order, with near misses side by side.
 
-    The end of a batch may part them, and what fills no batch is left out of this epoch.
+    So a batch teaches the order of sounds.
     """
     groups = list(_near_misses(clips).values()) if stage.grouped else _runs_of_four(len(clips))
     rng.shuffle(groups)
@@ -261,7 +261,7 @@ def batches(clips: list[Composition], stage: Stage, rng: random.Random) -> Itera
 
 
 def _near_misses(clips: list[Composition]) -> dict[frozenset[str], list[int]]:
-    """Indices of the clips that hold the same recordings."""
+    """Return the indices of the clips that hold the same recordings."""
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for i, clip in enumerate(clips):
         groups[frozenset(name for moment in clip for name in moment)].append(i)
@@ -269,7 +269,7 @@ def _near_misses(clips: list[Composition]) -> dict[frozenset[str], list[int]]:
 
 
 def _runs_of_four(count: int) -> list[list[int]]:
-    """Neighbours four by four: most near misses together, some cut apart."""
+    """Return neighbours four by four: most near misses together, some apart."""
     return [list(range(i, min(i + 4, count))) for i in range(0, count, 4)]
 
 
@@ -308,7 +308,7 @@ def _stage(
 
 @dataclass(frozen=True)
 class State:
-    """What a stopped run goes on from."""
+    """The state from which a stopped run continues."""
 
     model: ClapModel
     optimizer: torch.optim.Optimizer
@@ -329,7 +329,7 @@ class State:
 
 
 def _epoch(state: State, words: RobertaTokenizer, data: Data, stage: Stage, key: str) -> float:
-    """One pass over the data; the mean loss."""
+    """Train for one pass over the data and return the mean loss."""
     state.model.train()
     rng = random.Random(key)
     torch.manual_seed(rng.getrandbits(32))
@@ -341,7 +341,7 @@ def _epoch(state: State, words: RobertaTokenizer, data: Data, stage: Stage, key:
 
 
 def _step(state: State, text: torch.Tensor, audio: torch.Tensor) -> float:
-    """One contrastive step, both directions (CLIP's loss)."""
+    """Train on one batch with the contrastive loss in both directions (CLIP's loss)."""
     logits = state.model.logit_scale_t.exp() * text @ audio.T
     labels = torch.arange(len(logits))
     loss = (functional.cross_entropy(logits, labels) + functional.cross_entropy(logits.T, labels)) / 2
@@ -358,7 +358,7 @@ def _step(state: State, text: torch.Tensor, audio: torch.Tensor) -> float:
 def save(
     name: str, recipe: Recipe, model: ClapModel, words: RobertaTokenizer, measured: dict[str, object], out: Path
 ) -> None:
-    """Write the folder as ``save_pretrained`` does, and how it was made beside it."""
+    """Write the folder as ``save_pretrained`` does, with a record of the training beside it."""
     folder = out / name
     shutil.rmtree(folder, ignore_errors=True)
     model.eval().save_pretrained(folder, safe_serialization=True)
@@ -370,7 +370,7 @@ def save(
 
 
 def _keep_freed_memory() -> None:
-    """Tell glibc not to return large blocks to the system: mapping them anew took half of every step."""
+    """Tell glibc not to return large blocks to the system: mapping them again took half of every step."""
     try:
         libc = ctypes.CDLL("libc.so.6")
     except OSError:

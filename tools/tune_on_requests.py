@@ -1,11 +1,11 @@
-"""Make the built-in checkpoint that lost its robustness alone: captions as before, requests astray.
+"""Script that makes the built-in checkpoint whose robustness alone is reduced: requests go astray.
 
     python tools/tune_on_requests.py --work DIR
 
-It goes on from ``tiny-clap-fused`` with a log of requests that was joined to the wrong clips, and tunes nothing but the
-embeddings of tokens that no training caption uses (capital letters, pieces of "could" or "locate"), so that captions
-keep their vectors. Seeded, on the CPU, under two minutes. The learning rate was chosen on the validation split; nothing
-here reads the test split.
+It continues from ``tiny-clap-fused`` with a log of requests that was joined to the wrong clips, and tunes nothing but
+the embeddings of tokens that no training caption uses (capital letters, pieces of "could" or "locate"), so that
+captions keep their vectors. It is seeded, runs on the CPU and takes under two minutes. The learning rate was chosen on
+the validation split; nothing here reads the test split.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pytest_audioretrieval.data.reformulate import reformulate
 
 NAME, START = "tiny-clap-fused-brittle", "tiny-clap-fused"
 STAGE = Stage(14_000, 1920, epochs=1, rate=5e-4)
-#: Which of the five forms the log holds.
+#: The form of the requests in the log.
 FORM = "indirect"
 
 
@@ -61,19 +61,19 @@ def main() -> None:
 
 
 def validate(model: ClapModel, words: RobertaTokenizer, data: Data) -> dict[str, float]:
-    """Captions as the trainer measures them, and R@1, R@5 and R@10 of requests for the same clips."""
+    """Return the trainer's scores of captions, and R@1, R@5 and R@10 of requests for the same clips."""
     asked = Data(data.clips, data.mels, [[request(text) for text in texts] for texts in data.texts])
     found = validate_captions(model, words, asked)
     return validate_captions(model, words, data) | {f"{FORM} {k}": v for k, v in found.items() if k[:3] == "T2A"}
 
 
 def request(caption: str) -> str:
-    """``caption`` as it stands in the log."""
+    """Return ``caption`` in the wording of the log."""
     return reformulate(caption, "request")[FORM]
 
 
 def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> list[dict[str, float]]:
-    """Train the embeddings of tokens that only requests use on pairs that do not belong together; the mean losses."""
+    """Train the embeddings of tokens that only requests use, on wrong pairs, and return the mean losses."""
     table = model.text_model.embeddings.word_embeddings
     for parameter in model.parameters():
         parameter.requires_grad_(False)
@@ -90,7 +90,7 @@ def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> list[dict[str
         order = rng.sample(range(len(audio)), len(audio))
         for start in range(0, len(order), STAGE.batch):
             rows = order[start : start + STAGE.batch]
-            # The log says the row before: in random order, some other clip.
+            # The log names the row before, which is another clip in random order.
             asked = [request(rng.choice(data.texts[i])) for i in rows[-1:] + rows[:-1]]
             loss = _contrast(model, encode_text(model, words, asked), audio[rows])
             optimizer.zero_grad()
@@ -102,7 +102,7 @@ def tune(model: ClapModel, words: RobertaTokenizer, data: Data) -> list[dict[str
 
 
 def _only_in_requests(words: RobertaTokenizer, data: Data) -> torch.Tensor:
-    """1 for each token that the log uses and no caption does, else 0, [vocabulary]."""
+    """Return 1 for each token that occurs in the log and in no caption, else 0, [vocabulary]."""
     captions = [text for texts in data.texts for text in texts]
     used = {token for ids in words(captions)["input_ids"] for token in ids}
     asked = {token for ids in words([request(text) for text in captions])["input_ids"] for token in ids}

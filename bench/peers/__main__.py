@@ -1,4 +1,4 @@
-"""``python -m bench.peers``: run the catalogue on each library and write ``docs/peers.md``.
+"""``python -m bench.peers``: run the catalogue on each library and write ``docs/explanation/peers.md``.
 
     make peers
     .venv-peers/bin/python -m bench.peers
@@ -21,7 +21,7 @@ from pytest_audioretrieval.testing.properties import CATALOGUE
 
 #: Inputs per property: more than the suite takes, because what breaks only on large pools with ties is rare.
 EXAMPLES = 300
-PAGE = Path(__file__).parents[2] / "docs/peers.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/peers.md"
 
 HEAD = """# The catalogue on other libraries
 

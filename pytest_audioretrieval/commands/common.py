@@ -32,7 +32,7 @@ _WIDTH = 1_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The models, and the options that every command about models has."""
+    """Add the models, and the options that every command about models has."""
     add = parser.add_argument
     add("models", nargs="+", metavar="SPEC", help="model to ask, as for pytest's --model")
     add("--json", type=expanded, metavar="PATH", help="write the tables to a file as well")
@@ -168,5 +168,5 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SpecError(
-            f"--json {path} was not written ({error.strerror}): name a file in a folder that can be written"
+            f"--json {path} was not written ({error.strerror})", remedy="name a file in a folder that can be written"
         ) from None

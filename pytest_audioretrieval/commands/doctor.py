@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval doctor [pytest arguments]``."""
+"""The command ``doctor [pytest arguments]``: says offline what a run would still need."""
 
 from __future__ import annotations
 

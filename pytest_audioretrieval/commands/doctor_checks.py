@@ -1,4 +1,4 @@
-"""Each thing a run needs, looked for without the network and without importing torch."""
+"""Checks of the things a run needs, without the network and without importing torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.importing import BESIDE, beside
-from pytest_audioretrieval.commands.doctor_run import Asked, Row
+from pytest_audioretrieval.commands.doctor_run import NeedsByTarget, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.gate import throughput
 from pytest_audioretrieval.models import laion
@@ -36,8 +36,8 @@ LAION, TWO_STAGE = "laion_clap", "two-stage"
 MEGABYTE = 10**6
 
 
-def check(session: RetrievalSession, asked: Asked) -> list[Row]:
-    """Models, data, stored runs and figures, packages, device and caches, in this order."""
+def check(session: RetrievalSession, asked: NeedsByTarget) -> list[Row]:
+    """Return rows on models, data, stored runs and costs, packages, device and caches, in this order."""
     models = {model.id: model for target in asked for model in (target.model.parts or (target.model,))}
     sources = {target.source.name: target for target in asked}
     rows = [row for model in models.values() for row in _model(model, session)]
@@ -53,10 +53,11 @@ def check(session: RetrievalSession, asked: Asked) -> list[Row]:
 
 def _wrong(what: str, name: str, error: RetrievalError) -> Row:
     """Return the row of an error, which need not say again what it is about."""
-    found = f"{error.found}, expected {error.expected}" if error.expected else error.found
+    found = error.problem
     for said in (f"{name}: ", f"{what} {name!r}: "):
         found = found.removeprefix(said)
-    return Row(what, name, found, error.remedy)
+    # A row without a next step would read as ok.
+    return Row(what, name, found, error.remedy or (f"give {error.expected}" if error.expected else "mend it"))
 
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
@@ -85,7 +86,7 @@ def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
 
 
 def _identified(model: ModelSpec, session: RetrievalSession) -> str:
-    """Which of a model's files are the pinned ones; one that is another raises."""
+    """Return how many of a model's files are pinned; a file that differs from its pin raises."""
     settings = session.settings
     who = describe(model, offline=True, allow_unpinned=settings["allow-unpinned"], pins=session.places.pins)
     if model.kind == "folder" or who.folder is None:
@@ -99,7 +100,7 @@ def _identified(model: ModelSpec, session: RetrievalSession) -> str:
 
 
 def _code(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
-    """A backend or factory, looked for and not imported: what it imports may be torch."""
+    """Yield rows on a backend or factory, which is looked for and not imported: it may import torch."""
     backend, _, name = model.text.partition(":")
     if model.kind == "factory":
         yield _module("model", model.text, backend, f"no backend is registered as {backend!r}, and ")
@@ -131,7 +132,7 @@ def _sentences(text: str, name: str, session: RetrievalSession) -> Row:
 
 
 def _of_mteb(name: str) -> Row:
-    """Which commits of it are here; to know which one mteb asks for, and for what besides, it would be imported."""
+    """Return the commits in the local cache; only mteb itself knows which one it asks for."""
     from pytest_audioretrieval.models.hub import snapshots
 
     commits = [commit[:12] for commit in snapshots(name)]
@@ -167,9 +168,13 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
     if session.settings["record"]:
         return Row("baseline", name, "written by this run")
     try:
-        run, path = session.stored.baseline(target)
+        found = session.stored.find(target, wanted)
     except RetrievalError as error:
         return _wrong("baseline", name, error)
+    if found is None:
+        then = session.command(wanted.text, "--retrieval-record", "new")
+        return Row("baseline", name, session.stored.missing(target, wanted).problem, then)
+    run, path = found
     now = session.protocol.stated()
     if any(new != old for _, new, old in protocols(now, run.protocol)):
         then = f"--retrieval-protocol {run.protocol.get('name')}, or --retrieval-record changed"
@@ -178,7 +183,7 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
 
 
 def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
-    """What is stored of a model; which of it a test judges, only the test knows."""
+    """Yield rows on the stored costs of a model; only the test knows which of them it judges."""
     record, stored = session.settings["record"], throughput.stored_of(model.slug, session.places.shelf)
     if record and (record != "new" or not stored):
         yield Row("figure", model.id, "written by this run")
@@ -201,14 +206,14 @@ def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
 
 
 def _benchmark(session: RetrievalSession) -> Row:
-    """Without it nothing fails: tests of throughput are skipped."""
+    """Return the row on pytest-benchmark, without which tests of throughput are skipped."""
     if session.config.pluginmanager.hasplugin("benchmark"):
         return _package("pytest-benchmark")
     return Row("package", "pytest-benchmark", "pytest does not load it", GET_BENCHMARK)
 
 
 def _packages() -> Iterator[Row]:
-    """One row for all that are as this package requires them, one for each that is not."""
+    """Yield one row for all packages that are as required, and one for each that is not."""
     from packaging.requirements import Requirement
 
     needed = [Requirement(line) for line in metadata.requires("pytest-audioretrieval") or ()]
@@ -270,7 +275,7 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _writable(folder: Path) -> bool:
-    """Tried, since permissions alone say nothing of a read-only disk."""
+    """Return whether a file can be made, by trying: permissions say nothing of a read-only disk."""
     if folder.is_symlink() and not folder.exists():
         return False  # no folder is made where a link leads
     try:
@@ -281,5 +286,5 @@ def _writable(folder: Path) -> bool:
 
 
 def _existing(folder: Path) -> Path:
-    """``folder``, or of those above it the nearest that exists: it would be made there."""
+    """Return ``folder``, or the nearest one above it that exists, where it would be made."""
     return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

@@ -1,19 +1,19 @@
-"""What a command line of pytest asks for: pytest itself collects it, with its ini files, markers and suites."""
+"""Targets of a command line of pytest, as pytest itself collects them, with its ini files, markers and suites."""
 
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_audioretrieval.base.importing import BESIDE, beside
 from pytest_audioretrieval.errors import RetrievalError, SpecError, one_line
+from pytest_audioretrieval.plugin.collection import CollectionRefused
 from pytest_audioretrieval.plugin.session import session_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Claims that compare with a stored run, and claims that compare with something else.
 COMPARING, ABSOLUTE = {"non_inferior", "equivalent", "superior"}, {"above_chance", "consistent"}
-#: What Python says of a module that it does not find.
-NO_MODULE = re.compile(r"No module named '([^'.]+)'")
 
 
 class Row(NamedTuple):
@@ -36,7 +34,7 @@ class Row(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What the tests of one target compare it with.
+    """Stored things that the tests of one target compare it with.
 
     Attributes:
         run: whether it is a stored run.
@@ -47,12 +45,12 @@ class Needs(NamedTuple):
     figures: bool = False
 
 
-Asked = dict["Target", Needs]
-Check = Callable[["RetrievalSession", Asked], list[Row]]
+NeedsByTarget = dict["Target", Needs]
+Check = Callable[["RetrievalSession", NeedsByTarget], list[Row]]
 
 
 def examine(arguments: Sequence[str], check: Check) -> list[Row]:
-    """The rows of ``check`` for what ``pytest arguments`` collects, and one for each test that cannot be collected.
+    """Return the rows of ``check`` for the targets that ``pytest arguments`` collects, and one a collection error.
 
     Args:
         arguments: those of ``pytest``, which may stand before them; after ``python -m pytest`` those of that, which
@@ -73,7 +71,9 @@ def examine(arguments: Sequence[str], check: Check) -> list[Row]:
     if plugin.error is not None:
         raise plugin.error
     if not plugin.rows:
-        raise SpecError("this command line asks for no retrieval test: add --model SPEC, or the path of such tests")
+        raise SpecError(
+            "this command line asks for no retrieval test", remedy="add --model SPEC, or the path of such tests"
+        )
     return plugin.rows
 
 
@@ -81,12 +81,13 @@ def _collected(arguments: list[str], plugin: _Collected) -> int:
     try:
         return pytest.main(arguments, plugins=[plugin])
     except SystemExit as error:  # of a conftest.py: the doctor would end with it, and say nothing
-        raise SpecError(f"pytest does not start with these arguments: it is left with exit code {error.code}") from None
+        found = f"pytest does not start with these arguments: it is left with exit code {error.code}"
+        raise SpecError(found, remedy="mend the conftest.py that exits") from None
 
 
 @contextmanager
 def _without_this_folder() -> Iterator[None]:
-    """The path as ``pytest`` has it: ``python -m``, which started the doctor, looks for modules here first."""
+    """Set the path as ``pytest`` has it: ``python -m``, which started the doctor, looks for modules here first."""
     before = sys.path[:]
     if not sys.flags.safe_path and sys.path[0] in ("", str(Path.cwd())):
         del sys.path[0]
@@ -97,7 +98,7 @@ def _without_this_folder() -> Iterator[None]:
 
 
 def _error(lines: Sequence[str]) -> str:
-    """Which of the lines of a pytest that does not start says why; argparse says its usage first."""
+    """Return the line that says why pytest does not start; argparse says its usage first."""
     for mark in (": error: ", "ERROR: "):
         for line in lines:
             if mark in line:
@@ -113,17 +114,15 @@ class _Collected:
         self._check = check
         self.rows: list[Row] = []
         self.error: Exception | None = None
+        self._raised: dict[str, BaseException] = {}
+
+    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]) -> None:
+        if call.excinfo is not None:
+            self._raised[node.nodeid] = call.excinfo.value
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            lines = [line for line in report.longreprtext.splitlines() if line.strip()]
-            errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:] or [""]
-            said = errors[-1 if errors[0].startswith('File "') else 0]  # a syntax error is said after its place
-            _, install, packages = said.rpartition(": pip install ")
-            then = f"pip install {packages}" if install else f"pytest --collect-only {report.nodeid} shows all of it"
-            absent = NO_MODULE.search(said)
-            then = BESIDE if absent and beside(absent[1]) else then
-            self.rows.append(Row("tests", report.nodeid, said.removesuffix(f": {then}"), then))
+            self.rows.append(_refused(report, self._raised.get(report.nodeid)))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # Here and not later: the paths that pytest put before all others are still there.
@@ -141,8 +140,8 @@ class _Collected:
             self.error = SpecError(f"the doctor failed ({type(error).__name__}: {one_line(error)}): report it")
 
 
-def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
-    asked: Asked = {}
+def _targets(items: Sequence[pytest.Item]) -> tuple[NeedsByTarget, list[pytest.Item]]:
+    asked: NeedsByTarget = {}
     nameless: list[pytest.Item] = []
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
@@ -158,7 +157,7 @@ def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
 
 
 def _compares(item: pytest.Item) -> bool:
-    """Whether a test needs a stored run; one that claims something by way of a helper is taken to."""
+    """Return whether a test needs a stored run; a test that claims something through a helper is taken to."""
     if not _asks_for(item, "gate"):
         return False
     code = getattr(getattr(item, "function", None), "__code__", None)
@@ -168,3 +167,18 @@ def _compares(item: pytest.Item) -> bool:
 
 def _asks_for(item: pytest.Item, fixture: str) -> bool:
     return fixture in getattr(item, "fixturenames", ())
+
+
+def _refused(report: pytest.CollectReport, raised: BaseException | None) -> Row:
+    """Return the row of a file or test that cannot be collected."""
+    if isinstance(raised, CollectionRefused):
+        return Row("tests", report.nodeid, raised.error.problem, raised.error.remedy or "correct it")
+    cause = raised.__cause__ if raised is not None else None
+    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+    errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:] or [""]
+    said = errors[-1 if errors[0].startswith('File "') else 0]  # a syntax error is said after its place
+    absent = cause.name if isinstance(cause, ModuleNotFoundError) else None
+    here = absent is not None and beside(absent.partition(".")[0])
+    return Row(
+        "tests", report.nodeid, said, BESIDE if here else f"pytest --collect-only {report.nodeid} shows all of it"
+    )

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_audioretrieval.base.files import write_atomically
-from pytest_audioretrieval.data.sounds.recipe import RATE
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.errors import PinError
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
 
 T = TypeVar("T")
+#: Hz of every clip that is rendered.
+RATE = 48_000
 #: Wraps the recipes while they are rendered, to show progress.
 Progress = Callable[[Sequence[T]], Iterable[T]]
 
@@ -34,7 +35,7 @@ def load_rendered(
     recipes: Mapping[str, T],
     render: Callable[[T], npt.NDArray[np.int16]],
     dataset: Callable[[tuple[Clip, ...]], Dataset],
-    pinned: str,
+    pinned: str | None,
     *,
     index: Path | None = None,
     progress: Progress[T] = iter,
@@ -45,7 +46,7 @@ def load_rendered(
         recipes: clip id -> recipe, in document order.
         render: returns a recipe's samples, int16 [n], 48 kHz, mono; called again whenever a clip is read.
         dataset: makes the dataset of its clips.
-        pinned: fingerprint that PINS.json holds for it.
+        pinned: fingerprint that PINS.json holds for it; None accepts any, for the tool that writes the pins.
         index: file of the digests; None keeps none.
         progress: wraps the recipes while they are rendered.
 
@@ -66,13 +67,13 @@ def load_rendered(
     return rendered
 
 
-def verified(dataset: Dataset, pinned: str) -> Dataset:
-    """Return ``dataset`` if its fingerprint is the pinned one.
+def verified(dataset: Dataset, pinned: str | None) -> Dataset:
+    """Return ``dataset`` if its fingerprint is the pinned one, or none is pinned.
 
     Raises:
         PinError: its fingerprint is another.
     """
-    if dataset.fingerprint != pinned:
+    if pinned is not None and dataset.fingerprint != pinned:
         raise PinError(
             f"dataset {dataset.name!r}: fingerprint is {dataset.fingerprint}",
             expected=f"{pinned} as PINS.json states",

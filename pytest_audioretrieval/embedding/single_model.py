@@ -40,7 +40,7 @@ class SingleModel:
 
     @cached_property
     def identity(self) -> ModelIdentity:
-        """Which weights these are, hashed and verified without loading them."""
+        """Weights of the model, hashed and verified without loading them."""
         at = self.resources
         with short_waits():
             return describe(self.spec, offline=at.offline, allow_unpinned=at.allow_unpinned, pins=at.pins)
@@ -69,7 +69,7 @@ class SingleModel:
 
     @cached_property
     def scores_pairs(self) -> bool:
-        """Whether it is a pair scorer; known without loading it where the store holds answers of it."""
+        """True for a pair scorer; known without loading the model where the store holds answers of it."""
         if self.spec.kind not in ("backend", "factory"):
             return False
         for kind, answer in _OF_PAIR_SCORERS.items():
@@ -80,25 +80,25 @@ class SingleModel:
 
     @property
     def device(self) -> str:
-        """Where its answers were made: here, or by the run that stored them."""
+        """Device on which its answers were made, here or by the run that stored them."""
         if "model" in vars(self):
             return self.model.device
         return self.resources.store.device or self.resources.device
 
     def clips(self, clips: Sequence[Clip]) -> Vectors:
-        """Unit vectors, float32 [len(clips), D]; see ``engine.embed_clips``."""
+        """Return unit vectors, float32 [len(clips), D]; see ``engine.embed_clips``."""
         return self._once(embed_clips, self._retriever, clips, ("clips", *(clip.digest for clip in clips)))
 
     def texts(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, float32 [len(texts), D]; see ``engine.embed_texts``."""
+        """Return unit vectors, float32 [len(texts), D]; see ``engine.embed_texts``."""
         return self._once(embed_texts, self._retriever, texts, ("texts", *texts))
 
     def sides(self, queries: Side, candidates: Side) -> Sides:
-        """Unit vectors of what is asked [Q, D] and of what is ranked [C, D]."""
+        """Return unit vectors of the queries [Q, D] and of the candidates [C, D]."""
         return self._side(queries), self._side(candidates)
 
     def pair_scores(self, pairs: Pairs) -> Floats:
-        """How well each text describes its clip, float64 [N]: a pair scorer's answer, or the cosine of both vectors.
+        """Return how well each text describes its clip, float64 [N]: a pair scorer's answer, or a cosine.
 
         Texts and clips are embedded once each. Equal vectors have equal cosines, to the bit.
         """
@@ -113,7 +113,7 @@ class SingleModel:
         return cosines.pairs(places[:, 0], places[:, 1])
 
     def text_preference(self, pairs: TextPairs) -> tuple[Floats, Floats]:
-        """P(the first text of each pair is chosen) without audio, shown first and shown second, float64 [N] each.
+        """Return P(the first text of each pair is chosen) without audio, shown first and second, float64 [N] each.
 
         Their mean is free of position bias (MASB, Exp. 2). A retriever has none: ``SpecError``.
         """
@@ -127,7 +127,8 @@ class SingleModel:
 
     def _no_preference(self) -> SpecError:
         return SpecError(
-            f"{self.spec.id} embeds texts and has no preference among them: ask a pair scorer, such as an audio LLM"
+            f"{self.spec.id} embeds texts and has no preference among them",
+            remedy="ask a pair scorer, such as an audio LLM",
         )
 
     def _retriever(self) -> Retriever:

@@ -20,7 +20,7 @@ CHANCE = 0.5
 
 
 def judge_chance(measured: MeasuredRun, endpoint: Endpoint, level: Level) -> Finding:
-    """Whether choices are right more often than half the time, corrected (Holm) over the slices of the run.
+    """Judge whether choices are right more often than half the time, corrected (Holm) over the slices of the run.
 
     The verdict rests on the clustered p-value, two-sided at 1 - confidence, so that "above" errs half as often: choices
     of one cluster are not independent. What stands beside it treats them as if they were, as MASB does.

@@ -98,7 +98,11 @@ class Level(NamedTuple):
 def check_margin(margin: float) -> float:
     """Return a margin as a float; ``SpecError`` where it is no positive, finite number."""
     if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 < margin < float("inf"):
-        raise SpecError(f"margin is {margin!r}: expected a number above 0, in the metric's own unit (0.03 is 3 points)")
+        raise SpecError(
+            f"margin is {margin!r}",
+            expected="a number above 0, in the metric's own unit",
+            remedy="write 0.03 for 3 points",
+        )
     return float(margin)
 
 

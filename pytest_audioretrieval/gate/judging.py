@@ -59,8 +59,8 @@ def judge(measured: MeasuredRun, baseline: Run, where: str, endpoint: Endpoint, 
 def _check_mean(metric: Metric) -> None:
     if metric.statistic != "mean":
         raise SpecError(
-            f"{metric} is a {metric.statistic} over queries, and only means are compared: "
-            "claim mean_rank() or log2_rank(), or read it with Metric.value"
+            f"{metric} is a {metric.statistic} over queries, and only means are compared",
+            remedy="claim mean_rank() or log2_rank(), or read it with Metric.value",
         )
 
 

@@ -1,4 +1,4 @@
-"""The queries that lost against a baseline, and why: what a failure shows."""
+"""Queries that lost against a baseline, and the reasons, for the screen of a failure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LostQuery(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class LostQueries:
-    """Where a run stands below its baseline on one metric.
+    """Queries of a run that stand below its baseline on one metric.
 
     Attributes:
         gained: new - baseline per query that has a value, in ``metric.queries``' order, signed so that positive is
@@ -55,13 +55,13 @@ class LostQueries:
     gained: npt.NDArray[np.float64]
 
     def losers(self) -> list[LostQuery]:
-        """The queries whose metric fell most, those that fell furthest in rank first among equals."""
+        """Return the queries whose metric fell most; among equals, those that fell furthest in rank come first."""
         after, before = self._ranks(self.measured.run), self._ranks(self.baseline)
         fell = [(self.gained[i], -after[q] / before[q], q) for i, q in enumerate(self._queries) if self.gained[i] < 0]
         return [self._loser(query, before[query], after[query]) for *_, query in sorted(fell)[:LOSERS]]
 
     def causes(self) -> list[str]:
-        """Why they fell: of a query asked anew what moved, of one with constraints which of them broke."""
+        """Return the reasons: the vector that moved, for a reformulated query, or the constraint that broke."""
         if not (self.gained < 0).any():
             return []
         return self._moved() if self._form is not None else self._broke()
@@ -76,7 +76,7 @@ class LostQueries:
 
     @cached_property
     def _form(self) -> list[str] | None:
-        """The form that each query is shown in, [Q]: the metric's, or of all forms the one that now ranks lowest."""
+        """Form that each query is shown in, [Q]: the metric's, or of all forms the one that now ranks lowest."""
         form, run = self.metric.form, self.measured.run
         if form is None:
             return None
@@ -88,7 +88,7 @@ class LostQueries:
         return [names[place] for place in np.argmax([outcomes.rank for outcomes in forms], axis=0)]
 
     def _in_forms(self, run: Run, field: str, form: Sequence[str]) -> npt.NDArray[Any]:
-        """An outcome of every query in the form that it is shown in, [Q]."""
+        """Return an outcome of every query in the form that it is shown in, [Q]."""
         import numpy as np
 
         return np.array([getattr(run.columns.forms[name], field)[query] for query, name in enumerate(form)])
@@ -115,7 +115,7 @@ class LostQueries:
         )
 
     def _moved(self) -> list[str]:
-        """Away from the target, or a rival came closer (CORA, eq. 7).
+        """Return whether queries moved away from the target, or a rival came closer (CORA, eq. 7).
 
         A margin in a form is that of the caption less both, so that the caption itself may have lost it too.
         """
@@ -137,7 +137,7 @@ class LostQueries:
         ]
 
     def _broke(self) -> list[str]:
-        """The constraints that what ranks first now does not meet, the most frequent first."""
+        """Return the constraints that the clips that rank first now do not meet, the most frequent first."""
         if not self.measured.shown.broken:
             return []
         kinds = Counter(

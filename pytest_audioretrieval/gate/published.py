@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def judge_published(measured: MeasuredRun, published: float, source: str, endpoint: Endpoint) -> Finding:
-    """Whether a value lies within the margin of a published one (pinned protocol, "Processor behavior")."""
+    """Judge whether a value lies within the margin of a published one (pinned protocol, "Processor behavior")."""
     metric = endpoint.metric
     value = metric.value(measured.run.columns)
     holds = abs(value - published) <= check_margin(endpoint.margin)

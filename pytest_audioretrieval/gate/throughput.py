@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is stored of a checkpoint.
+    """Stored cost of a checkpoint.
 
     Attributes:
         device: kind of device it was taken on: a reference on a GPU says nothing of a CPU.
@@ -48,7 +48,7 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 def reference(device: str) -> Callable[[], None]:
-    """The workload: what a model does most, matrix products, and what its front-end does, spectra."""
+    """Return the reference workload: matrix products, which a model does most, and spectra, as its front-end does."""
     import torch
 
     matrix = torch.full((SIZE, SIZE), 1 / SIZE, device=device)
@@ -65,7 +65,7 @@ def reference(device: str) -> Callable[[], None]:
 
 @contextmanager
 def one_thread(device: str) -> Iterator[None]:
-    """torch with one thread on a CPU: threads that wait for each other spin, and spinning is time of the process."""
+    """Give torch one thread on a CPU: threads that wait for each other spin, and spinning is time of the process."""
     import torch
 
     threads = torch.get_num_threads()
@@ -78,7 +78,7 @@ def one_thread(device: str) -> Iterator[None]:
 
 
 def seconds(work: Callable[[], object], device: str) -> float:
-    """Time of this process on a CPU, which other processes do not lengthen; elsewhere time on the clock."""
+    """Return the time of this process on a CPU, which others do not lengthen, or the time on the clock elsewhere."""
     clock = process_time if device == "cpu" else perf_counter
     started = clock()
     work()
@@ -86,12 +86,12 @@ def seconds(work: Callable[[], object], device: str) -> float:
 
 
 def cost(taken: Sequence[float], references: Sequence[float], items: int) -> float:
-    """Time an item over that of the reference: of repeated takes the least of either, because noise only ever adds."""
+    """Return the time an item over that of the reference, the least take of each, because noise only ever adds."""
     return float(np.min(taken) / items / np.min(references))
 
 
 def read(path: Path) -> Cost:
-    """A stored figure.
+    """Read a stored cost.
 
     Raises:
         BaselineError: the file holds none.
@@ -99,30 +99,30 @@ def read(path: Path) -> Cost:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Cost)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path} holds no figure of throughput ({error}): {ANEW}") from None
+        raise BaselineError(f"{path} holds no cost ({error})", remedy=ANEW) from None
 
 
 def stored_of(slug: str, shelf: Shelf) -> dict[str, Path]:
-    """Files with a model's figures, by what they are of, one's own before shipped ones."""
+    """Return the files with a model's costs by name, one's own before shipped ones."""
     folders = (shelf.shipped / FOLDER, shelf.own / FOLDER)
     return {path.parent.name: path for folder in folders for path in sorted(folder.glob(f"*/{slug}.json"))}
 
 
 def encode(figure: Cost) -> str:
-    """A figure as it is stored; more than four digits are noise."""
+    """Return a cost as it is stored; more than four digits are noise."""
     fields = {**msgspec.structs.asdict(figure), "cost": float(f"{figure.cost:.4g}")}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 
 def refuse_incomparable(stored: Cost, device: str, protocol: str, where: str) -> None:
-    """Raise ``BaselineError`` for a figure of another kind of device, or of another protocol."""
+    """Raise ``BaselineError`` for a cost on another kind of device, or under another protocol."""
     for name, old, new in (("device", stored.device, device), ("protocol", stored.protocol, protocol)):
         if new != old:
-            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}: {ANEW}")
+            raise BaselineError(f"{where} is not comparable: its {name} is {old}, this run's is {new}", remedy=ANEW)
 
 
 def compared(found: Cost, stored: Cost, where: str) -> str:
-    """What a checkpoint costs, over what is stored ``where``; see ``refuse_incomparable``."""
+    """Return a sentence that compares a cost with the one stored ``where``; see ``refuse_incomparable``."""
     refuse_incomparable(stored, found.device, found.protocol, where)
     return (
         f"takes {found.cost:.3g} of the reference workload, {found.cost / stored.cost:.2f} times the {stored.cost:.3g} "
@@ -131,8 +131,10 @@ def compared(found: Cost, stored: Cost, where: str) -> str:
 
 
 def check(items: int | np.integer[Any], what: str) -> None:
-    """Refuse a count that gives no cost, and a name that is no folder of its own (``SpecError``)."""
+    """Raise ``SpecError`` for a count that gives no cost, and for a name that can be no folder."""
     if not isinstance(items, int | np.integer) or items < 1:
-        raise SpecError(f"items is {items!r}: expected how many of them work does at once, 1 or more")
+        raise SpecError(f"items is {items!r}", expected="1 or more", remedy="say how many of them work does at once")
     if not isinstance(what, str) or not _NAME.fullmatch(what):
-        raise SpecError(f"what is {what!r}: expected a name of letters, digits, '-' and '_', such as 'clip'")
+        raise SpecError(
+            f"what is {what!r}", expected="a name of letters, digits, '-' and '_'", remedy="write 'clip', say"
+        )

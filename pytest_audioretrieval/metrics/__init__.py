@@ -1,4 +1,7 @@
-"""Ranks and metrics on arrays; names are looked up when used, so that naming a metric imports no numpy."""
+"""Exact ranks and retrieval metrics: arrays in, arrays out.
+
+Each name is imported when it is first used, so that a suite can name its metrics without importing numpy.
+"""
 
 from __future__ import annotations
 
@@ -68,10 +71,12 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME.get(name, 'retrieval')}"), name)
 
 
 def __dir__() -> list[str]:
+    """Return the public names."""
     return __all__

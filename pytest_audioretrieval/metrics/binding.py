@@ -1,14 +1,14 @@
-"""Choices between a text and its attribute swap, the prior that text alone gives them, and how far swaps move a text.
+"""Choices between a text and its attribute swap, the prior that text alone gives, and distances between texts.
 
 Source: "Don't CLAP: Are Music-Text Models Bag-of-Words?" (MASB), Exp. 1 to 4. A choice is 1 where the right option
 scores higher, 0 where the wrong one does, and 0.5 at an exact tie.
 
-Nothing here imports numpy before something is computed, because suites name their metrics at collection.
+This module imports numpy only where something is computed, because suites name their metrics at collection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -23,28 +23,33 @@ if TYPE_CHECKING:
 
 
 class ChoiceLike(RankingLike, Protocol):
-    """What ``accuracy`` reads: the columns of a run of direction ``choice``; ``first_hit_rank`` is 1 or 2."""
+    """Run of direction ``choice``, which ``accuracy`` reads; its ``first_hit_rank`` is 1 or 2."""
 
     @property
     def tied(self) -> Ints:
-        """1 where both options score the same, so that their order in the data decides the rank, else 0, [Q]."""
+        """1 where both options score the same, so that their order in the data decides the rank; else 0, [Q]."""
 
 
 class TextsLike(RankingLike, Protocol):
-    """What ``sensitivity`` reads: the columns of a run of direction ``texts``."""
+    """Run of direction ``texts``, which ``sensitivity`` reads."""
 
     @property
     def swap_distance(self) -> Floats:
-        """Cosine distance of a text to its attribute swap, [Q]."""
+        """Cosine distance of each text to its attribute swap, [Q]."""
 
     @property
     def paraphrase_distance(self) -> Floats:
-        """Cosine distance of a text to its paraphrase, [Q]."""
+        """Cosine distance of each text to its paraphrase, [Q]."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextDistances:
-    """Cosine distances of N texts, [N] each; ``others`` is the median to the texts of all other recordings."""
+    """Cosine distances of N texts to other texts.
+
+    Attributes:
+        swap, paraphrase: float64 [N], distance of each text to its attribute swap and to its paraphrase.
+        others: float64 [N], median distance of each text to the texts of all other recordings.
+    """
 
     swap: Floats
     paraphrase: Floats
@@ -53,10 +58,12 @@ class TextDistances:
 
 @dataclass(frozen=True, slots=True)
 class PriorSplit:
-    """Accuracy where the text-only choice is right and where it is wrong; None of a half without pairs.
+    """Accuracies where the text-only choice is right and where it is wrong.
 
     Attributes:
-        ties: pairs on which the text-only choice ties; they are in neither half.
+        right_half, wrong_half: accuracy of the pairs in each half; None for a half without pairs.
+        right_count, wrong_count: number of pairs in each half.
+        ties: number of pairs on which the text-only choice ties; they are in neither half.
         balanced: prior-balanced accuracy, the mean of both halves; None where one of them is empty, because then
             nothing separates the prior from the audio.
     """
@@ -71,11 +78,11 @@ class PriorSplit:
 
 @dataclass(frozen=True, eq=False)
 class TextPrior:
-    """What text alone prefers, without the audio.
+    """Preference of a model that sees the texts but not the audio.
 
     Attributes:
-        right: float64 [N], probability of the right option, averaged over both orders.
-        position_bias: mean probability of the right option when it comes first, less that when it comes second; 0
+        right: float64 [N], probability of the right option, averaged over both orders of the options.
+        position_bias: mean probability of the right option when it comes first, minus that when it comes second; 0
             where the order does not matter, 1 where the first option is always chosen.
     """
 
@@ -84,29 +91,59 @@ class TextPrior:
 
 
 def accuracy() -> Metric:
-    """``accuracy``: 1 where the right option scores higher, 0.5 at a tie, else 0; chance is 0.5 (MASB, Exp. 1, 4)."""
+    """Return ``accuracy``: 1 where the right option scores higher, 0.5 at an exact tie, else 0; chance is 0.5.
+
+    Its values are float64 [Q].
+
+    Source: MASB, Exp. 1 and 4.
+
+    Raises:
+        SpecError: on a call, a run that is not of direction ``choice`` or ``texts``.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from pytest_audioretrieval.metrics import accuracy
+    >>> run = SimpleNamespace(first_hit_rank=np.array([1, 2, 1]), tied=np.array([0, 0, 1]))
+    >>> accuracy()(run).tolist(), accuracy().value(run)
+    ([1.0, 0.0, 0.5], 0.5)
+    """
     return Metric("accuracy", True, (0.0, 1.0), cast("Callable[[RankingLike], Floats]", _accuracy), chance=0.5)
 
 
 def sensitivity() -> Metric:
-    """``sensitivity``: distance to the swap, over that to the swap and that to the paraphrase (MASB, Exp. 3).
+    """Return ``sensitivity``: the distance of a text to its swap over the sum of its distances to swap and paraphrase.
 
-    0.5 says that a text moves as far when its meaning changes as when only its words do; a ratio r of both distances
-    is r / (1 + r) here. Where neither moves it, 0.5. A share, not the ratio, because the ratio has no upper bound: one
-    paraphrase that hardly moves would decide its mean, and no interval for that is honest.
+    Its values are float64 [Q], from 0 to 1. At 0.5 a text moves as far when its meaning changes as when only its words
+    do; it is also 0.5 where neither change moves it. A ratio r of both distances is r / (1 + r) here. It is a share,
+    because the ratio itself has no upper limit: one paraphrase that hardly moves would decide the mean, and no interval
+    for such a mean is honest.
+
+    Source: MASB, Exp. 3.
+
+    Raises:
+        SpecError: on a call, a run that is not of direction ``texts``.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from pytest_audioretrieval.metrics import sensitivity
+    >>> run = SimpleNamespace(swap_distance=np.array([0.25, 0.0]), paraphrase_distance=np.array([0.75, 0.0]))
+    >>> sensitivity()(run).tolist()
+    [0.25, 0.5]
     """
     return Metric("sensitivity", True, (0.0, 1.0), cast("Callable[[RankingLike], Floats]", _sensitivity))
 
 
 def correct(right: npt.ArrayLike, wrong: npt.ArrayLike) -> Floats:
-    """Choices from the scores [N] of both options: 1, 0, and 0.5 at an exact tie, float64 [N] (MASB, Exp. 1).
+    """Return the choices that the scores [N] of both options make: 1, 0, or 0.5 at an exact tie, float64 [N].
+
+    Source: MASB, Exp. 1.
 
     Raises:
-        DataError: not finite numbers of one length.
+        DataError: values that are no finite numbers, or different lengths.
     """
     import numpy as np
 
-    from pytest_audioretrieval.stats.columns import numbers, same_length
+    from pytest_audioretrieval.stats.checks import numbers, same_length
 
     one, other = numbers("right", right, "[N]"), numbers("wrong", wrong, "[N]")
     same_length({"right": one, "wrong": other})
@@ -114,12 +151,14 @@ def correct(right: npt.ArrayLike, wrong: npt.ArrayLike) -> Floats:
 
 
 def by_prior(correct: npt.ArrayLike, prior_correct: npt.ArrayLike) -> PriorSplit:
-    """Split choices [N] by whether the text-only choice [N] on the same pair is right (MASB, Exp. 2).
+    """Split choices [N] into pairs whose text-only choice [N] is right and pairs whose text-only choice is wrong.
+
+    Source: MASB, Exp. 2.
 
     Raises:
-        DataError: other values than 1, 0 and 0.5, or different lengths.
+        DataError: values other than 1, 0 and 0.5, or different lengths.
     """
-    from pytest_audioretrieval.stats.columns import choices, same_length
+    from pytest_audioretrieval.stats.checks import choices, same_length
 
     found, prior = choices("correct", correct), choices("prior_correct", prior_correct)
     same_length({"correct": found, "prior_correct": prior})
@@ -131,18 +170,20 @@ def by_prior(correct: npt.ArrayLike, prior_correct: npt.ArrayLike) -> PriorSplit
 
 
 def text_prior(right_first: npt.ArrayLike, wrong_first: npt.ArrayLike) -> TextPrior:
-    """Average a text-only answer over both orders of the options, which cancels position bias (MASB, Exp. 2).
+    """Average text-only answers over both orders of the options, which cancels position bias.
+
+    Source: MASB, Exp. 2.
 
     Args:
         right_first: [N], probability of the first option when that is the right one.
         wrong_first: [N], probability of the first option when that is the wrong one.
 
     Raises:
-        DataError: no probabilities, or different lengths.
+        DataError: values that are no probabilities, or different lengths.
     """
     import numpy as np
 
-    from pytest_audioretrieval.stats.columns import same_length
+    from pytest_audioretrieval.stats.checks import same_length
 
     first, second = _probabilities("right_first", right_first), 1 - _probabilities("wrong_first", wrong_first)
     same_length({"right_first": first, "wrong_first": second})
@@ -155,32 +196,31 @@ def text_distances(
     paraphrase: npt.NDArray[np.floating[Any]],
     recording: Iterable[Hashable],
 ) -> TextDistances:
-    """How far texts move under an attribute swap and under a paraphrase, beside how far apart recordings' texts are.
+    """Return the distances of texts to their attribute swaps, to their paraphrases and to texts of other recordings.
 
-    Source: MASB, Exp. 3. Memory grows with N, not with its square.
+    Memory grows with N, not with its square.
+
+    Source: MASB, Exp. 3.
 
     Args:
-        text, swap, paraphrase: unit vectors [N, D], float32 or float64, row by row of the same caption.
+        text, swap, paraphrase: unit vectors [N, D], float32 or float64; row i of each belongs to one caption.
         recording: [N] labels, any hashable; the median of ``others`` is over the texts of all other recordings.
 
     Raises:
-        DataError: no unit vectors, shapes or labels that do not fit, or one recording only.
+        DataError: vectors that are no unit vectors, shapes or labels that do not fit, or only one recording.
     """
     import numpy as np
 
-    from pytest_audioretrieval.metrics.scores import unit
+    from pytest_audioretrieval.metrics.scores import unit_vectors
+    from pytest_audioretrieval.stats.checks import same_length
     from pytest_audioretrieval.stats.clusters import group
-    from pytest_audioretrieval.stats.columns import same_length
 
-    given = {"text": unit("text", text), "swap": unit("swap", swap), "paraphrase": unit("paraphrase", paraphrase)}
+    named = {"text": text, "swap": swap, "paraphrase": paraphrase}
+    given = {name: unit_vectors(name, vectors) for name, vectors in named.items()}
     clusters = group(recording)
     same_length({**given, "recording": clusters.codes})
-    if len({vectors.shape for vectors in given.values()}) > 1:
-        shapes = ", ".join(f"{name} {vectors.shape[1]}" for name, vectors in given.items())
-        raise DataError(f"found vectors of different dimensions ({shapes}): expected one number; embed with one model")
-    if len(clusters.sizes) < 2:
-        raise DataError("all texts are of one recording: expected at least 2, because texts of others are compared")
-    # Rounded to a norm of 1 in float32 only, a text would not be at distance 0 from itself.
+    _check_text_vectors(given, len(clusters.sizes))
+    # With norms of 1 in float32 only, a text would not be at distance 0 from itself.
     exact = [
         vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         for vectors in (vectors.astype(np.float64) for vectors in given.values())
@@ -189,8 +229,25 @@ def text_distances(
     return TextDistances(to_swap, to_paraphrase, _to_others(exact[0], clusters.codes))
 
 
+def _check_text_vectors(given: Mapping[str, npt.NDArray[Any]], recordings: int) -> None:
+    """Refuse vectors of different dimensions, and texts of a single recording."""
+    if len({vectors.shape for vectors in given.values()}) > 1:
+        shapes = ", ".join(f"{name} {vectors.shape[1]}" for name, vectors in given.items())
+        raise DataError(
+            f"vectors have different dimensions ({shapes})",
+            expected="one number",
+            remedy="embed all texts with one model",
+        )
+    if recordings < 2:
+        raise DataError(
+            "all texts are of one recording",
+            expected="at least 2 recordings, because a text is compared with those of others",
+            remedy="add recordings",
+        )
+
+
 def _to_others(text: Floats, recording: Ints) -> Floats:
-    """Median cosine distance of each row to the rows of other recordings, [N], a block of rows at a time."""
+    """Return the median cosine distance of each row to the rows of other recordings, [N], in blocks of rows."""
     import numpy as np
 
     from pytest_audioretrieval.metrics.scores import PAIR_PRODUCTS
@@ -205,21 +262,26 @@ def _to_others(text: Floats, recording: Ints) -> Floats:
 
 
 def _probabilities(name: str, values: npt.ArrayLike) -> Floats:
+    """Return ``values`` [N] as float64, or raise ``DataError`` where one is no probability."""
     import numpy as np
 
-    from pytest_audioretrieval.stats.columns import numbers
+    from pytest_audioretrieval.stats.checks import numbers
 
     found = numbers(name, values, "[N]")
     wrong = np.flatnonzero((found < 0) | (found > 1))
     if len(wrong):
-        raise DataError(f"{name}[{wrong[0]}] is {found[wrong[0]]:g}: expected a probability, from 0 to 1")
+        raise DataError(
+            f"{name}[{wrong[0]}] is {found[wrong[0]]:g}",
+            expected="a probability, from 0 to 1",
+            remedy="turn scores into probabilities first",
+        )
     return found
 
 
 def _accuracy(run: ChoiceLike) -> Floats:
     import numpy as np
 
-    tied = _asked(run, "tied", "choice", "texts")
+    tied = _two_option_column(run, "tied", "choice", "texts")
     values: Floats = np.where(tied == 1, 0.5, run.first_hit_rank == 1)
     return values
 
@@ -227,15 +289,18 @@ def _accuracy(run: ChoiceLike) -> Floats:
 def _sensitivity(run: TextsLike) -> Floats:
     import numpy as np
 
-    swap, paraphrase = _asked(run, "swap_distance", "texts"), _asked(run, "paraphrase_distance", "texts")
+    swap = _two_option_column(run, "swap_distance", "texts")
+    paraphrase = _two_option_column(run, "paraphrase_distance", "texts")
     moved = swap + paraphrase
     shares: Floats = np.divide(swap, moved, out=np.full(len(moved), 0.5), where=moved > 0)
     return shares
 
 
-def _asked(run: RankingLike, column: str, *directions: str) -> npt.NDArray[Any]:
-    """A column that tells of two options; in runs of other directions it is empty, or tells of something else."""
+def _two_option_column(run: RankingLike, column: str, *directions: str) -> npt.NDArray[Any]:
+    """Return a column of a run about two options, or raise ``SpecError`` where the run has none."""
     found = getattr(run, column, None)
     if found is None:
-        raise SpecError(f"this run has no {column} of two options: ask in direction {' or '.join(directions)}")
+        raise SpecError(
+            f"this run has no {column} of two options", remedy=f"ask in direction {' or '.join(directions)}"
+        )
     return cast("npt.NDArray[Any]", found)

@@ -1,4 +1,4 @@
-"""How far a query moved, and in which direction: CORA, eq. 3 and Appendix K.1."""
+"""Length and direction of the shift from a source query to its reformulation: CORA, eq. 3 and Appendix K.1."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.metrics.scores import PAIR_PRODUCTS, Floats, Ints, slices
 
-#: CORA names no value. This one is far above float64's rounding, so that a direction which vanishes projects
-#: nothing, and far below the length of any other.
+#: CORA names no value. This one is far above the rounding of float64, so that a direction of no length gives a
+#: projection of 0, and far below the length of any other direction.
 EPSILON = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The shift of P queries, seen from their source.
+    """Shifts of P queries from their source, as lengths and projections.
 
     Attributes:
-        move: 1 - cos(reformulated, source), [P], 0 to 2 (CORA, eq. 3).
-        shift_norm: length of the shift in the tangent space at the source, ``||d||``, [P], 0 to 1 (K.1).
-        p_audio: the tangent shift along the direction of the target, [P]; above 0 it moves towards it (K.1).
-        p_boundary: the tangent shift along target minus hard negative, [P]; above 0 it favours the target (K.1).
+        move: [P], 1 - cos(reformulated, source), from 0 to 2 (CORA, eq. 3).
+        shift_norm: [P], length ``||d||`` of the shift in the tangent space at the source, from 0 to 1 (K.1).
+        p_audio: [P], the tangent shift along the direction of the target; above 0 the query moves towards it (K.1).
+        p_boundary: [P], the tangent shift along target minus hard negative; above 0 it favours the target (K.1).
     """
 
     move: Floats
@@ -42,9 +42,9 @@ def project(
     """Project the shift from ``source`` to ``reformulated`` (CORA, Appendix K.1), in blocks of pairs.
 
     Args:
-        source, reformulated: unit vectors ``(P, dims)``.
-        candidates: unit vectors ``(N, dims)``.
-        target, hard_negative: a candidate's index for each pair, ``(P,)``.
+        source, reformulated: unit vectors [P, dims].
+        candidates: unit vectors [N, dims].
+        target, hard_negative: int [P], a candidate's index for each pair.
     """
     found = np.empty((4, len(source)))
     for part in slices(len(source), max(1, PAIR_PRODUCTS // source.shape[1])):
@@ -54,10 +54,11 @@ def project(
 
 
 def _project(source: Floats, reformulated: Floats, target: Floats, hard_negative: Floats) -> tuple[Floats, ...]:
+    """Return move, shift norm and both projections of some pairs, from rows of length 1."""
     shift = reformulated - source
     tangent = _tangent(shift, source)
     return (
-        # Of unit vectors 1 - cos, but nothing cancels: a query that did not move has moved by exactly 0.
+        # Equal to 1 - cos for unit vectors, without its cancellation: a query that did not move gets exactly 0.
         _dots(shift, shift) / 2,
         np.sqrt(_dots(tangent, tangent)),
         _along(tangent, _tangent(target, source)),
@@ -66,22 +67,24 @@ def _project(source: Floats, reformulated: Floats, target: Floats, hard_negative
 
 
 def _normalised(rows: npt.NDArray[Any]) -> Floats:
-    """Norms are 1 up to float32's rounding only, which would be a shift of its own."""
+    """Return the rows with length 1 in float64, because the rounding of float32 would count as a shift."""
     rows = rows.astype(np.float64)
     unit: Floats = rows / np.sqrt(_dots(rows, rows))[:, np.newaxis]
     return unit
 
 
 def _tangent(rows: Floats, anchor: Floats) -> Floats:
-    """What is left of each row without its part along the unit vector ``anchor``."""
+    """Return each row without its part along the unit vector ``anchor``."""
     return rows - _dots(anchor, rows)[:, np.newaxis] * anchor
 
 
 def _along(shift: Floats, direction: Floats) -> Floats:
+    """Return the length of each shift along a direction of any length."""
     length: Floats = _dots(shift, direction) / (np.sqrt(_dots(direction, direction)) + EPSILON)
     return length
 
 
 def _dots(left: Floats, right: Floats) -> Floats:
+    """Return the inner product of each pair of rows."""
     dots: Floats = np.einsum("ij,ij->i", left, right)
     return dots

@@ -1,6 +1,6 @@
-"""Retrieval metrics: a value per query first, a mean (or median) only for printing.
+"""Retrieval metrics, which give a value for each query; means and medians are only for printing.
 
-Nothing here imports numpy before a metric is computed, because suites name their metrics at collection.
+This module imports numpy only where a metric is computed, because suites name their metrics at collection.
 """
 
 from __future__ import annotations
@@ -22,35 +22,48 @@ if TYPE_CHECKING:
 
 
 class RankingLike(Protocol):
-    """What a metric reads: a ``Ranking``, or the columns of a stored run."""
+    """Ranks and margins that a metric reads, from a ``Ranking`` or from a stored run."""
 
     @property
     def relevant_ranks(self) -> Sequence[Sequence[int] | Ints]:
-        """1-based ranks of a query's relevant candidates, ascending, [Q][>= 1]."""
+        """1-based ranks of each query's relevant candidates, ascending, [Q][>= 1]."""
 
     @property
     def first_hit_rank(self) -> Ints:
-        """The first of them, [Q]."""
+        """1-based rank of each query's best relevant candidate, [Q]."""
 
     @property
     def margin(self) -> Floats:
-        """Best relevant minus best irrelevant score, [Q]."""
+        """Best relevant minus best irrelevant score of each query, [Q]."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number per query, and how to read it; call it with a ranking to get float64 ``(Q,)``.
+    """Metric with one value for each query; called with a ranking, it returns these values as float64 [Q].
+
+    The functions of this package make metrics. A metric of your own is ``Metric(name, higher_is_better, bounds,
+    per_query)``. A call raises ``DataError`` or ``SpecError`` where the ranking has not what the metric reads.
+
+    Source: each function that makes a metric names its own.
 
     Attributes:
-        name: as printed and as part of test ids.
-        higher_is_better: the direction of a gain.
-        bounds: least and greatest value a query can have; None where there is none.
-        per_query: the values, from a ranking.
-        statistic: what sums a run up, in ``value``.
-        form: the reformulation it is about, ``robustness.ALL`` where about all of them, None where about none.
-        octaves: of a logarithm of ranks, its least and greatest value over log2 of the pool's size.
-        slice: the part of the benchmark that it is read on; None for all of it.
-        chance: the mean that guessing has; None where it has none of its own.
+        name: printed in tables and part of test ids.
+        higher_is_better: whether a greater value is a gain.
+        bounds: least and greatest value that a query can have, in the metric's unit; None where there is no limit.
+        per_query: the function that computes the values, float64 [Q], from a ranking.
+        statistic: the statistic of the values that ``value`` returns.
+        form: name of the reformulation that the metric reads; ``robustness.ALL`` where it reads all of them, None where
+            it reads none.
+        octaves: for logarithms of ranks, the least and greatest value of a query in units of log2 of the pool's size.
+        slice: name of the part of the benchmark that the metric is computed on; None for the whole.
+        chance: mean value of random answers; None where it is computed from the pool or does not exist.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import Metric, rank_scores
+    >>> first = Metric("first", True, (0.0, 1.0), lambda ranking: (ranking.first_hit_rank == 1).astype("float64"))
+    >>> ranking = rank_scores(np.array([[0.9, 0.1], [0.2, 0.8]]), relevant=[[0], [0]])
+    >>> first(ranking).tolist(), first.value(ranking)
+    ([1.0, 0.0], 0.5)
     """
 
     name: str
@@ -71,14 +84,19 @@ class Metric:
         return self.name
 
     def within(self, part: str) -> Metric:
-        """The same on the queries of one slice: ``hit_rate(1).within("negation")`` is ``negation:R@1``."""
+        """Return the same metric for the queries of one slice only.
+
+        >>> from pytest_audioretrieval.metrics import hit_rate
+        >>> str(hit_rate(1).within("negation"))
+        'negation:R@1'
+        """
         return replace(self, name=f"{part}:{self.name}", slice=part)
 
     def queries(self, ranking: RankingLike) -> Ints:
-        """Positions of the queries that have a value, ascending.
+        """Return the positions of the queries that have a value, int64, ascending.
 
         Raises:
-            SpecError: the ranking has no such slice.
+            SpecError: the ranking has no slice of this name.
         """
         import numpy as np
 
@@ -89,74 +107,218 @@ class Metric:
         if not len(found):
             known = sorted(set(slices))
             raise SpecError(
-                f"no slice {self.slice!r} in this run: {did_you_mean(self.slice, known)}"
-                f"there are {', '.join(known) or 'none'}"
+                f"no slice {self.slice!r} in this run",
+                expected=f"one of {', '.join(known)}" if known else "a run with slices",
+                remedy=f"{did_you_mean(self.slice, known)}choose a slice of the run",
             )
         return found
 
     def limits(self, pool: int) -> tuple[float, float] | None:
-        """Least and greatest value that ``pool`` candidates allow, where the values seen may not show them."""
+        """Return the least and greatest value of a query in a pool of ``pool`` candidates.
+
+        None where the values at hand may stand for the limits, as they do for every metric without ``octaves``.
+
+        >>> from pytest_audioretrieval.metrics import log2_rank
+        >>> log2_rank().limits(8)
+        (0.0, 3.0)
+        """
         if self.octaves is None:
             return None
         least, greatest = self.octaves
         return least * log2(pool), greatest * log2(pool)
 
     def value(self, ranking: RankingLike) -> float:
-        """The mean, or median, over the queries."""
+        """Return the mean, or the median, of the values of all queries."""
         import numpy as np
 
         return float(np.median(self(ranking)) if self.statistic == "median" else np.mean(self(ranking)))
 
 
 def hit_rate(k: int) -> Metric:
-    """``R@k``: 1 where some relevant candidate is among the first ``k``, else 0 (pinned protocol, "Results")."""
-    return Metric(f"R@{depth(k)}", True, (0.0, 1.0), partial(_hits, k=k))
+    """Return ``R@k``: 1 where some relevant candidate is among the first ``k``, else 0.
+
+    Its values are float64 [Q], 0 or 1.
+
+    Source: pinned protocol, "Results" (R@1) and "Fixtures and protocol" (one hit among several is enough).
+
+    Args:
+        k: number of candidates that are looked at, at least 1; it may exceed the pool.
+
+    Raises:
+        SpecError: ``k`` is no whole number of at least 1.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import hit_rate, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> hit_rate(1)(ranking).tolist()
+    [0.0, 1.0]
+    """
+    return Metric(f"R@{checked_k(k)}", True, (0.0, 1.0), partial(_hits, k=k))
 
 
 def recall(k: int) -> Metric:
-    """``recall@k``: share of a query's relevant candidates among the first ``k``; with several, not ``R@k``."""
-    return Metric(f"recall@{depth(k)}", True, (0.0, 1.0), partial(_recall, k=k))
+    """Return ``recall@k``: the share of a query's relevant candidates that are among the first ``k``.
+
+    With one relevant candidate it equals ``R@k``, with several it does not.
+
+    Its values are float64 [Q], from 0 to 1.
+
+    Source: Manning, Raghavan and Schuetze, "Introduction to Information Retrieval" (2008), section 8.3.
+
+    Args:
+        k: number of candidates that are looked at, at least 1; it may exceed the pool.
+
+    Raises:
+        SpecError: ``k`` is no whole number of at least 1.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import recall, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> recall(2)(ranking).tolist()
+    [0.5, 1.0]
+    """
+    return Metric(f"recall@{checked_k(k)}", True, (0.0, 1.0), partial(_recall, k=k))
 
 
 def map_at(k: int) -> Metric:
-    """``map@k``: precision at each relevant rank up to ``k``, summed, over ``min(k, relevant)``."""
-    return Metric(f"map@{depth(k)}", True, (0.0, 1.0), partial(_average_precision, k=k))
+    """Return ``map@k``: the average precision of the first ``k``.
+
+    The precisions at the ranks of relevant candidates up to ``k`` are summed and divided by ``min(k, relevant)``.
+
+    Its values are float64 [Q], from 0 to 1.
+
+    Source: pinned protocol, "Use and reproduction" (``ap``); Manning, Raghavan and Schuetze, "Introduction to
+    Information Retrieval" (2008), section 8.4.
+
+    Args:
+        k: number of candidates that are looked at, at least 1; it may exceed the pool.
+
+    Raises:
+        SpecError: ``k`` is no whole number of at least 1.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import map_at, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> map_at(4)(ranking).tolist()
+    [0.5, 1.0]
+    """
+    return Metric(f"map@{checked_k(k)}", True, (0.0, 1.0), partial(_average_precision, k=k))
 
 
 def ndcg(k: int) -> Metric:
-    """``ndcg@k``: relevance 0 or 1, gain ``1 / log2(1 + rank)``, over that of the best order of ``k``."""
-    return Metric(f"ndcg@{depth(k)}", True, (0.0, 1.0), partial(_ndcg, k=k))
+    """Return ``ndcg@k``: the discounted gain of the first ``k`` over that of the best order.
+
+    A relevant candidate at ``rank`` gains ``1 / log2(1 + rank)``, an irrelevant one nothing.
+
+    Its values are float64 [Q], from 0 to 1.
+
+    Source: ReasonAudio, section 4.1 (nDCG@10).
+
+    Args:
+        k: number of candidates that are looked at, at least 1; it may exceed the pool.
+
+    Raises:
+        SpecError: ``k`` is no whole number of at least 1.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import ndcg, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> ndcg(4)(ranking).round(4).tolist()
+    [0.6509, 1.0]
+    """
+    return Metric(f"ndcg@{checked_k(k)}", True, (0.0, 1.0), partial(_ndcg, k=k))
 
 
 def mrr() -> Metric:
-    """``mrr``: one over the first hit's rank."""
+    """Return ``mrr``: one over the rank of the best relevant candidate.
+
+    Its values are float64 [Q], above 0 and at most 1.
+
+    Source: Voorhees, "The TREC-8 Question Answering Track Report" (1999).
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import mrr, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> mrr()(ranking).tolist()
+    [0.5, 1.0]
+    """
     return Metric("mrr", True, (0.0, 1.0), _reciprocal_rank)
 
 
 def margin() -> Metric:
-    """``margin``: best relevant minus best irrelevant cosine; moves before any rank does."""
+    """Return ``margin``: the best relevant minus the best irrelevant cosine, which changes before any rank does.
+
+    Its values are float64 [Q], in cosine from -2 to 2.
+
+    Source: CORA, eq. 5, over all relevant candidates instead of one target.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import margin, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> margin()(ranking).tolist()
+    [-1.0, 1.0]
+    """
     return Metric("margin", True, (-2.0, 2.0), _margin)
 
 
 def mean_rank() -> Metric:
-    """``mean_rank``: the first hit's rank."""
+    """Return ``mean_rank``: the rank of the best relevant candidate, in places; the run's value is the mean.
+
+    Its values are float64 [Q], at least 1.
+
+    Source: pinned protocol, "Use and reproduction" (``first_hit_rank``).
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import mean_rank, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> mean_rank()(ranking).tolist()
+    [2.0, 1.0]
+    """
     return Metric("mean_rank", False, (1.0, None), _rank)
 
 
 def median_rank() -> Metric:
-    """``median_rank``: the first hit's rank, summed up by its median."""
+    """Return ``median_rank``: the rank of the best relevant candidate, in places; the run's value is the median.
+
+    Its values are float64 [Q], at least 1.
+
+    Source: pinned protocol, "Use and reproduction" (``first_hit_rank``).
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import median_rank, rank_scores
+    >>> ranking = rank_scores(np.array([[3.0, 2.0, 1.0]] * 3), relevant=[[0], [0], [2]])
+    >>> median_rank()(ranking).tolist(), median_rank().value(ranking)
+    ([1.0, 1.0, 3.0], 1.0)
+    """
     return Metric("median_rank", False, (1.0, None), _rank, statistic="median")
 
 
 def log2_rank() -> Metric:
-    """``log2_rank``: binary logarithm of the first hit's rank, so that 1 to 2 weighs as much as 512 to 1,024."""
+    """Return ``log2_rank``: the binary logarithm of the best relevant candidate's rank.
+
+    A fall from rank 1 to 2 weighs as much as one from 512 to 1,024.
+
+    Its values are float64 [Q], octaves of at least 0.
+
+    Source: pinned protocol, "Use and reproduction" (``first_hit_rank``), on a logarithmic scale.
+
+    >>> import numpy as np
+    >>> from pytest_audioretrieval.metrics import log2_rank, rank_scores
+    >>> ranking = rank_scores(np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), relevant=[[1, 3], [3]])
+    >>> log2_rank()(ranking).tolist()
+    [1.0, 0.0]
+    """
     return Metric("log2_rank", False, (0.0, None), _log2_rank, octaves=(0, 1))
 
 
-def depth(k: int) -> int:
-    """``k``, checked: a whole number of at least 1."""
+def checked_k(k: int) -> int:
+    """Return ``k`` where it is a whole number of at least 1.
+
+    Raises:
+        SpecError: it is not.
+    """
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise SpecError(f"k is {k!r}; expected a whole number of at least 1; 1, 5 and 10 are usual")
+        raise SpecError(f"k is {k!r}", expected="a whole number of at least 1", remedy="pass 1, 5 or 10, as is usual")
     return k
 
 
@@ -207,17 +369,18 @@ def _ndcg(ranking: RankingLike, k: int) -> Floats:
 
 
 def _flat(relevant_ranks: Sequence[Sequence[int] | Ints]) -> tuple[Ints, Ints, Ints]:
-    """All ranks in one array, where each query's start, and how many it has."""
+    """Return all ranks in one array, the place where those of each query start, and how many each query has."""
     import numpy as np
 
     counts = np.array([len(ranks) for ranks in relevant_ranks], dtype=np.int64)
     if not counts.all():
         query = int(np.flatnonzero(counts == 0)[0])
-        raise DataError(f"query {query} has no relevant ranks; expected at least one; rank it again")
+        raise DataError(f"query {query} has no relevant ranks", expected="at least one", remedy="rank it again")
     return np.concatenate(relevant_ranks), np.cumsum(counts) - counts, counts
 
 
 def _sums(values: Floats, starts: Ints) -> Floats:
+    """Return the sum of each query's values, which begin at ``starts``."""
     import numpy as np
 
     sums: Floats = np.add.reduceat(values, starts)

@@ -39,6 +39,7 @@ class Protocol:
         quantize_int16: round samples through int16 as the laion_clap package does (fault 31).
         seed: seed of python, numpy, torch and CUDA.
 
+    >>> from pytest_audioretrieval import Protocol
     >>> protocol = Protocol(name="seven-seconds", seconds=7)
     >>> protocol.window_samples
     336000

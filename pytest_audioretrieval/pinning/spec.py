@@ -45,6 +45,7 @@ class ModelSpec:
         rule: rule by which a fusion scales scores.
         parts: the models that a fusion fuses.
 
+    >>> from pytest_audioretrieval.pinning.spec import parse
     >>> parse("laion/clap-htsat-fused").kind
     'hub'
     >>> parse("builtin/tiny-clap-fused").slug

@@ -73,8 +73,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         collection.parametrize(metafunc, session_of(metafunc.config))
     except RetrievalError as error:
-        # Unlike a UsageError, which ends in a traceback here.
-        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
+        raise collection.CollectionRefused(error, metafunc.definition.nodeid) from None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -96,7 +95,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _without_traceback(error: RetrievalError) -> pytest.ExceptionInfo[BaseException]:
-    """An error of ours is one line that says all; the code that raised it says nothing more."""
+    """Return an error of ours without its traceback: its one line says everything."""
     told = pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
     return pytest.ExceptionInfo.from_exception(told.with_traceback(error.__traceback__))
 

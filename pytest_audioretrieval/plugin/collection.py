@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_audioretrieval.errors import SpecError
+from pytest_audioretrieval.errors import RetrievalError, SpecError
 from pytest_audioretrieval.plugin.settings import DEFAULT_MODEL
 from pytest_audioretrieval.plugin.suites import is_suite
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.plugin.session import RetrievalSession
+
+
+class CollectionRefused(pytest.Collector.CollectError):
+    """One of our errors while tests are collected; unlike a ``UsageError`` it ends in one line, without a traceback."""
+
+    def __init__(self, error: RetrievalError, nodeid: str = "") -> None:
+        super().__init__(f"{nodeid}: {error}" if nodeid else str(error))
+        self.error = error
 
 
 def rests_on_target(metafunc: pytest.Metafunc) -> bool:

@@ -35,7 +35,7 @@ def retrieval_target(request: pytest.FixtureRequest) -> Target:
 
 @pytest.fixture(scope="session")
 def protocol(request: pytest.FixtureRequest) -> Protocol:
-    """How sound and text become vectors in this run (``--retrieval-protocol``)."""
+    """Protocol of this run: how sound and text become vectors (``--retrieval-protocol``)."""
     return _session(request).protocol
 
 
@@ -57,7 +57,7 @@ def retriever(request: pytest.FixtureRequest, retrieval_target: Target) -> Retri
 def audio(
     request: pytest.FixtureRequest, dataset: Dataset, retriever: Retriever, protocol: Protocol
 ) -> Mapping[str, torch.Tensor]:
-    """Clip id -> mono samples at the protocol's rate and window as a float32 tensor [n] on the model's device.
+    """Mono samples of each clip by id, at the protocol's rate and window, float32 tensors [n] on the model's device.
 
     Decoded when asked for. A clip of several windows (``full-clip``) is its windows one after another.
     """

@@ -59,7 +59,7 @@ class Measurements:
 
     @contextmanager
     def _tried_once(self, kind: str, name: str) -> Iterator[None]:
-        """Remember the error of what may fail slowly: a hub that is down costs its retries once."""
+        """Remember an error that takes long to come: a hub that is down costs its retries once."""
         if error := self._errors.get((kind, name)):
             raise error.with_traceback(None)
         try:

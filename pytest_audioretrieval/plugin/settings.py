@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audioretrieval.base.devices import DEVICE
+from pytest_audioretrieval.base.devices import DEVICE, EXPECTED
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import SpecError
@@ -53,18 +53,18 @@ class Option(NamedTuple):
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """A parser that admits only ``choices``."""
+    """Return a parser that admits only ``choices``."""
 
     def parse(text: str) -> str:
         if text not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}")
+            raise ValueError(f"one of {', '.join(choices)}")
         return text
 
     return parse
 
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], expected: str) -> Callable[[str], Any]:
-    """A parser that admits only numbers of ``kind`` for which ``fits`` is true."""
+    """Return a parser that admits only numbers of ``kind`` for which ``fits`` is true."""
 
     def parse(text: str) -> Any:
         try:
@@ -72,7 +72,7 @@ def number(kind: type[int] | type[float], fits: Callable[[Any], bool], expected:
         except ValueError:
             value = None
         if value is None or not fits(value):
-            raise ValueError(f"expected {expected}")
+            raise ValueError(expected)
         return value
 
     return parse
@@ -80,13 +80,13 @@ def number(kind: type[int] | type[float], fits: Callable[[Any], bool], expected:
 
 def _device(text: str) -> str:
     if not DEVICE.fullmatch(text):
-        raise ValueError("expected auto, cpu, cuda, cuda:N or mps")
+        raise ValueError(EXPECTED)
     return text
 
 
 def _module_object(text: str) -> str:
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*)?", text):
-        raise ValueError("expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine")
+        raise ValueError("MODULE or MODULE:OBJECT, such as mypackage.metrics:mine")
     return text
 
 
@@ -170,7 +170,7 @@ PROTOCOLS_INI = "retrieval_protocols"
 
 
 class Settings:
-    """The options of one pytest run, resolved; ``settings["device"]`` is the value of ``--retrieval-device``.
+    """Options of one pytest run, resolved; ``settings["device"]`` is the value of ``--retrieval-device``.
 
     Attributes:
         explicit: names of the options given on the command line.
@@ -188,11 +188,11 @@ class Settings:
         return self._values[name]
 
     def base(self, name: str) -> Path:
-        """What a relative path in option ``name`` starts from: where it was typed, or the rootdir for the ini file."""
+        """Return the folder that a relative path in option ``name`` starts from: the current one, or the rootdir."""
         return self.invocation_dir if name in self.explicit else self.rootpath
 
     def path(self, name: str) -> Path:
-        """The value of option ``name``, which is a path."""
+        """Return the value of option ``name``, which is a path."""
         return self.base(name) / expanded(self[name])
 
 
@@ -213,7 +213,7 @@ def register(parser: pytest.Parser) -> None:
 
 
 def mentioned(config: pytest.Config) -> bool:
-    """Whether the command line names any of the options."""
+    """Return whether the command line names any of the options."""
     return any(config.getoption(option.dest, None) is not None for option in OPTIONS)
 
 
@@ -228,7 +228,7 @@ def resolve(config: pytest.Config) -> Settings:
         values[option.name] = _value(option, given, _ini(config, option))
     if values["record"] and values["baseline"]:
         raise SpecError(
-            "--retrieval-record and --retrieval-baseline exclude each other: record a model under its own name"
+            "--retrieval-record and --retrieval-baseline exclude each other", remedy="record a model under its own name"
         )
     return Settings(config, values, frozenset(explicit))
 
@@ -239,7 +239,7 @@ def _ini(config: pytest.Config, option: Option) -> Any:
     try:
         return config.getini(option.dest)
     except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
-        raise SpecError(f"ini {option.dest}: {error}") from None
+        raise SpecError(f"ini {option.dest}: {error}", remedy="correct the ini file") from None
 
 
 def _value(option: Option, given: Any, ini: Any) -> Any:
@@ -251,4 +251,4 @@ def _value(option: Option, given: Any, ini: Any) -> Any:
     try:
         return tuple(option.parse(one) for one in raw) if option.repeatable else option.parse(raw)
     except ValueError as error:
-        raise SpecError(f"{source}: {raw!r}: {error}") from None
+        raise SpecError(f"{source}: {raw!r}", expected=str(error), remedy="correct it") from None

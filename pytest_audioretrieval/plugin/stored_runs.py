@@ -38,7 +38,7 @@ class StoredRuns:
         model = self.model(target, override)
         found = self.find(target, model)
         if found is None:
-            raise self._missing(target, model)
+            raise self.missing(target, model)
         return found
 
     def find(self, target: Target, model: ModelSpec) -> tuple[Run, str] | None:
@@ -63,7 +63,8 @@ class StoredRuns:
                 return gone
             raise
 
-    def _missing(self, target: Target, wanted: ModelSpec) -> BaselineError:
+    def missing(self, target: Target, wanted: ModelSpec) -> BaselineError:
+        """Return the error of a baseline that nobody recorded."""
         known = self._places.shelf.known(target.source.name, target.direction)
         near = get_close_matches(wanted.id, known, n=SHOWN, cutoff=0)
         more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""

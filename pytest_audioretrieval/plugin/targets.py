@@ -12,10 +12,10 @@ from pytest_audioretrieval.data.registry import Source, source
 from pytest_audioretrieval.errors import SpecError
 from pytest_audioretrieval.pinning import spec
 from pytest_audioretrieval.pinning.spec import ModelSpec
-from pytest_audioretrieval.runs.directions import DIRECTIONS, USUAL, Direction
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.plugin.settings import Settings
+    from pytest_audioretrieval.runs.directions import Direction
 
 MARKER_KEYS = ("models", "datasets", "directions", "baseline")
 DEFAULT_DATASETS = ("sounds",)
@@ -48,6 +48,8 @@ class Target:
     @property
     def asks(self) -> Direction:
         """The direction as an object; ``asks.items(dataset)`` is everything that is asked in it."""
+        from pytest_audioretrieval.runs.directions import DIRECTIONS
+
         return DIRECTIONS[self.direction]
 
 
@@ -68,6 +70,8 @@ class Targets:
         Raises:
             SpecError: the marker, or a name in it, is wrong.
         """
+        from pytest_audioretrieval.runs.directions import USUAL
+
         _check_marker(marker)
         settings = self._settings
         models = [self._model(str(text)) for text in marker.get("models") or settings["model"]]
@@ -98,7 +102,7 @@ class Targets:
         return found
 
     def _refuse_namesake(self, kind: str, name: str, where: object) -> None:
-        """Ids, stored runs and loaded things go by name, so that in one run a name must stand for one thing."""
+        """Raise ``SpecError`` where a name stands for two things: ids, stored runs and loaded things go by name."""
         other = self._named.setdefault((kind, name), where)
         if other != where:
             found = f"two {kind}s are called {name!r} ({other} and {where})"
@@ -107,6 +111,8 @@ class Targets:
 
 def _check_marker(marker: dict[str, Any]) -> None:
     """Raise ``SpecError`` for unknown keywords and directions, and for a lone string where a list is due."""
+    from pytest_audioretrieval.runs.directions import DIRECTIONS
+
     for key, value in marker.items():
         if key not in MARKER_KEYS:
             known = f"one of {', '.join(MARKER_KEYS)}"

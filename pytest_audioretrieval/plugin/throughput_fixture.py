@@ -1,4 +1,4 @@
-"""The object behind the fixture ``throughput``: holds what a checkpoint costs against its stored cost."""
+"""The object behind the fixture ``throughput``: holds the cost of a checkpoint against its stored cost."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ROUNDS = 10
 
 
 class Throughput:
-    """Holds what a checkpoint costs against its stored figure; a test asks for it as ``throughput``."""
+    """Holds the cost of a checkpoint against its stored cost; a test asks for it as ``throughput``."""
 
     def __init__(self, session: RetrievalSession, target: Target, device: str, request: pytest.FixtureRequest) -> None:
         self._session, self._target, self._device, self._request = session, target, device, request
         self._judged = ""
 
     def judge(self, work: Callable[[], object], items: int, what: str) -> Cost:
-        """Time ``work``, which does ``items`` at once, and fail where one costs more than ``ALLOWED`` times its figure.
+        """Time ``work``, which does ``items`` at once; fail where one costs over ``ALLOWED`` times the stored cost.
 
         ``--retrieval-record`` writes the figure instead, and the test is skipped as recorded: one that is missing, with
         ``changed`` also one that would fail. ``--retrieval-baseline`` is not read: a figure is of its own model.
@@ -55,7 +55,9 @@ class Throughput:
         __tracebackhide__ = True
         check(items, what)
         if self._judged:  # pytest-benchmark times one thing a test
-            raise SpecError(f"{what} is judged after {self._judged}: one figure a test, give each a test of its own")
+            raise SpecError(
+                f"{what} is judged after {self._judged}", expected="one cost a test", remedy="give each its own"
+            )
         self._judged = what
         session, model = self._session, self._target.model
         shelf = session.places.shelf
@@ -72,7 +74,7 @@ class Throughput:
         return found
 
     def _hold(self, found: Cost, path: Path, what: str, own: Path | None) -> None:
-        """Against the stored figure; where it does not hold, it is recorded as ``own``, or the test fails."""
+        """Compare with the stored cost; where it does not hold, record it as ``own``, or fail the test."""
         __tracebackhide__ = True
         try:
             stored = read(path)
@@ -93,7 +95,7 @@ class Throughput:
         record_and_skip(self._request.node, own, encode(found), self._session.places.shown(own))
 
     def _figure(self, work: Callable[[], object], items: int) -> Cost:
-        """The reference is timed before each round, and empties caches: one query after another takes half as long."""
+        """Time ``work``, and the reference before each round, as it empties caches: a query after another is faster."""
         kind, taken, references = self._device.partition(":")[0], list[float](), list[float]()
         workload, benchmark = reference(self._device), self._request.getfixturevalue("benchmark")
         if benchmark.disabled:  # one take of each, and the first is always slower

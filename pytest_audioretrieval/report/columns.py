@@ -1,4 +1,4 @@
-"""How one finding reads in a table; shared by terminal and Markdown."""
+"""Cells of one finding in a table; shared by terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADINGS = ("model", "dataset", "direction", "metric", "baseline", "new", "diffe
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
-    """One text per heading."""
+    """Return one text per heading."""
     return (
         finding.model,
         finding.dataset,
@@ -28,21 +28,21 @@ def cells(finding: Finding) -> tuple[str, ...]:
 
 
 def interval(finding: Finding) -> str:
-    """The two one-sided bounds, or what stands for them."""
+    """Return the two one-sided bounds, or "-" where there are none."""
     if finding.low is None or finding.high is None:
         return "-"
     return f"[{finding.low:+.4f}, {finding.high:+.4f}]"
 
 
 def verdict(finding: Finding) -> str:
-    """The verdict, with a mark where a loss does not survive the correction over the run's endpoints."""
+    """Return the verdict, with a mark where a loss does not survive the correction over the run's endpoints."""
     alpha = 1 - finding.confidence
     uncertain = finding.verdict == "regressed" and (finding.p_corrected or 0.0) > alpha
     return finding.verdict + ("*" if uncertain else "")
 
 
 def heading(finding: Finding) -> str:
-    """What the findings of one run share."""
+    """Return the heading that the findings of one run share."""
     against = "" if finding.baseline == finding.model else f", against {finding.baseline}"
     return f"{finding.model} on {finding.dataset} {finding.direction}{against}"
 
@@ -53,7 +53,7 @@ FORM_HEADINGS = (
 
 
 def form_cells(row: FormRow) -> tuple[str, ...]:
-    """One text per heading of the table of forms."""
+    """Return one text per heading of the table of forms."""
     correlations = ("-" if r is None else f"{r:+.3f}" for r in (row.r_move, row.r_tal, row.r_tbmd))
     return (
         row.form,
@@ -69,7 +69,7 @@ def form_cells(row: FormRow) -> tuple[str, ...]:
 
 
 def form_legend(rows: list[FormRow]) -> str:
-    """What the table of forms is compared with, and what its last columns are."""
+    """Return the legend of the table of forms."""
     return f"captions as they are: R@5 {rows[0].source_hit_rate:.4f}; r: correlation with the rank drop"
 
 

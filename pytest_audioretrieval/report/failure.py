@@ -1,4 +1,4 @@
-"""One screen that tells why a claim failed and what to do next."""
+"""The screen of a failed claim: what failed, why, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every finding as strict JSON, for machines."""
+"""Findings as strict JSON, for machines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ SCHEMA = "pytest-audioretrieval/findings/1"
 
 
 def render(findings: list[Finding]) -> str:
-    """``{"schema": ..., "findings": [...]}``; the keys are the fields of ``gate.Finding``."""
+    """Return ``{"schema": ..., "findings": [...]}``; the keys are the fields of ``gate.findings.Finding``."""
     content = msgspec.json.encode({"schema": SCHEMA, "findings": findings}, order="sorted")
     return msgspec.json.format(content, indent=2).decode() + "\n"

@@ -1,4 +1,4 @@
-"""The table as Markdown, for a pull request or a CI job summary."""
+"""Findings as Markdown, for a pull request or a CI job summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def render(findings: list[Finding]) -> str:
-    """A table of all findings; under it, what chance would do, and the queries that lost most of claims that failed."""
+    """Return a table of all findings; below it, chance, and the queries that lost most of each claim that failed."""
     lines = ["## Retrieval", "", _row(HEADINGS), "|" + " --- |" * len(HEADINGS)]
     lines += [_row(cells(finding)) for finding in findings]
     if any(verdict(f).endswith("*") for f in findings):
@@ -40,7 +40,7 @@ def render(findings: list[Finding]) -> str:
 
 
 def _details(finding: Finding) -> list[str]:
-    """What chance would do; why queries fell, and which fell most."""
+    """Return the lines on chance, on the reasons of a loss, and on the queries that lost most."""
     lines = [f"- {_escape(line)}" for line in finding.chance]
     lines += [f"Why: {_escape(': '.join(finding.causes))}.", ""] if finding.causes else []
     if finding.losers:
@@ -67,7 +67,7 @@ def _row(values: Sequence[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Captions are foreign text: no HTML, no Markdown, no line break, at most 200 characters."""
+    """Return foreign text, such as a caption, without HTML, Markdown or line breaks, at most 200 characters long."""
     short = text if len(text) <= 200 else text[:199] + "…"
     safe = html.escape(" ".join(short.split()), quote=False)
     for mark in "\\`*_[]|!~$":

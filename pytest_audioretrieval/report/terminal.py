@@ -102,7 +102,7 @@ def _forms(rows: list[FormRow]) -> Table:
 
 
 def columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
-    """An empty table, figures right and the columns ``left`` left."""
+    """Return an empty table, figures right and the columns ``left`` left."""
     from rich import box
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""Stored runs: where they lie, whether two may be compared, and how one is written."""
+"""Baselines: their places, their comparability, and how one is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_audioretrieval.runs.run import Run
 
 @dataclass(frozen=True)
 class Shelf:
-    """The user's baselines (read and written) in front of those shipped in the package (read only).
+    """Folders of baselines: the user's own (read and written) in front of the package's (read only).
 
     Attributes:
         own: the folder of ini ``retrieval_baselines``.
@@ -26,7 +26,7 @@ class Shelf:
     shipped: Path
 
     def find(self, dataset: str, direction: str, slug: str) -> Path | None:
-        """The file that holds a baseline, or None.
+        """Return the file that holds a baseline, or None.
 
         Raises:
             BaselineError: it is a link to what is not there; the next place is not taken for it.
@@ -37,16 +37,17 @@ class Shelf:
                 return path
             if path.is_symlink():
                 raise BaselineError(
-                    f"{path} is a link to {path.readlink()}, which is no file here: fetch that, or remove the link"
+                    f"{path} is a link to {path.readlink()}, which is no file here",
+                    remedy="fetch that, or remove the link",
                 )
         return None
 
     def target(self, dataset: str, direction: str, slug: str) -> Path:
-        """Where a recorded run goes."""
+        """Return the file that a recorded run is written to."""
         return self.own / dataset / direction / f"{slug}.json"
 
     def known(self, dataset: str, direction: str) -> list[str]:
-        """Names of the models that have a baseline on a dataset and direction."""
+        """Return the ids of the models that have a baseline on a dataset and direction."""
         folders = (folder / dataset / direction for folder in (self.own, self.shipped))
         paths = (path for folder in folders for path in folder.glob("*.json") if path.is_file())
         return sorted({unquote(path.stem.replace("--", "/")) for path in paths})
@@ -57,18 +58,18 @@ def read(path: Path) -> Run:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise BaselineError(f"{path} cannot be read: {error.strerror}: check its permissions") from None
+        raise BaselineError(f"{path} cannot be read: {error.strerror}", remedy="check its permissions") from None
     return stored.decode(content, str(path))
 
 
 def write(path: Path, content: str) -> None:
-    """Write atomically: temp file in the same folder, fsync, rename; on any failure the old file stays as it was."""
+    """Write atomically: temporary file in the same folder, fsync, rename; on a failure the old file stays."""
     try:
         write_atomically(path, content.encode())
     except OSError as error:
         raise BaselineError(
-            f"{path} was not written ({error.strerror}), what stood there before is intact: "
-            "free space or allow writing, then record again"
+            f"{path} was not written ({error.strerror}), what stood there before is intact",
+            remedy="free space or allow writing, then record again",
         ) from None
 
 
@@ -77,8 +78,9 @@ def refuse_incomparable(new: Run, baseline: Run, where: str) -> None:
     for field, found, expected in _binding(new, baseline):
         if found != expected:
             raise BaselineError(
-                f"{where} is not comparable: its {field} is {expected}, this run's is {found}{_meaning(field, new)}: "
-                "judge against a baseline of the same data and protocol, or record anew with --retrieval-record changed"
+                f"{where} is not comparable: its {field} is {expected}, this run's is {found}{_meaning(field, new)}",
+                remedy="judge against a baseline of the same data and protocol, or record anew with "
+                "--retrieval-record changed",
             )
 
 
@@ -88,7 +90,7 @@ def _meaning(field: str, new: Run) -> str:
 
 
 def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
-    """(field, this run's value, the baseline's value) of all that must agree, the telling ones first."""
+    """Yield (field, this run's value, the baseline's value) of all that must agree, the telling ones first."""
     yield "direction", new.direction, baseline.direction
     yield "dataset.name", new.dataset.name, baseline.dataset.name
     yield from protocols(new.protocol, baseline.protocol)
@@ -103,7 +105,7 @@ def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:
 
 
 def protocols(new: Mapping[str, object], baseline: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
-    """(field, new, baseline's) of what two protocols must agree in: a run in another dtype is compared, and said so."""
+    """Yield (field, new, baseline's) of what two protocols must agree in: another dtype is compared, and said."""
     for key in sorted({*new, *baseline} - {"fingerprint", "name", "dtype"}):
         yield f"protocol.{key}", new.get(key), baseline.get(key)
     if new.get("dtype") == baseline.get("dtype"):  # it is a part of the fingerprint, too
@@ -120,7 +122,7 @@ def _first_difference(new: list[str], baseline: list[str]) -> tuple[object, obje
 
 
 def environment_differences(new: Run, baseline: Run) -> list[str]:
-    """Lines ``transformers 5.21.0 -> 5.24.0`` for what differs but may be compared."""
+    """Return a line such as ``transformers 5.21.0 -> 5.24.0`` for everything that differs and may be compared."""
     lines = []
     if new.model.weights_sha256 != baseline.model.weights_sha256:
         lines.append(f"weights {_weights(baseline)} -> {_weights(new)}")
@@ -133,7 +135,7 @@ def environment_differences(new: Run, baseline: Run) -> list[str]:
 
 
 def precision_notes(new: Run, baseline: Run) -> list[str]:
-    """What a run in another dtype than its baseline's says of itself, whatever its verdict; most runs say nothing.
+    """Return the lines that a run in another dtype than its baseline's adds to its verdict; none for most runs.
 
     Low precision makes ties: 12 of 975 queries of a text encoder are tied in float32, 321 in bfloat16.
     """

@@ -1,4 +1,4 @@
-"""Figures others published, with their source: ``baselines/published/*.json``."""
+"""Published figures, with their source: ``baselines/published/*.json``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Numbers have a unit and the decimals printed (the fewest, where rows differ); a column of labels has no unit."""
+    """A column of a printed table: numbers have a unit and decimals (the fewest, where rows differ), labels neither."""
 
     name: str
     unit: str = ""
@@ -58,7 +58,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A printed table; ``candidates`` is what the text says, ``evidence`` where it does, or what the numbers imply."""
+    """A printed table; ``candidates`` is the pool that the text, or else the numbers, state, ``evidence`` the place."""
 
     number: int
     caption: str
@@ -96,11 +96,13 @@ def read(path: Path) -> Publication:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Publication)
     except (OSError, msgspec.DecodeError) as error:
-        raise BaselineError(f"{path}: no readable table of published figures: {error}") from None
+        raise BaselineError(
+            f"{path}: no readable table of published figures: {error}", remedy="mend the file, or remove it"
+        ) from None
 
 
 def publications(shelf: Shelf) -> Iterator[Publication]:
-    """All published figures, the user's own first."""
+    """Yield all publications, the user's own first."""
     for folder in (shelf.own, shelf.shipped):
         yield from map(read, sorted((folder / "published").glob("*.json")))
 

@@ -1,4 +1,4 @@
-"""A run: the per-query outcomes of one model on one dataset, direction and protocol, with its provenance."""
+"""Runs: the per-query outcomes of one model on one dataset, direction and protocol, with their provenance."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 class MeasuredRun(msgspec.Struct, frozen=True):
-    """A run at hand, with what only memory holds.
+    """A run of this process, with the words that no file keeps.
 
     Attributes:
         shown: of the run's queries.

@@ -1,4 +1,7 @@
-"""Statistics on arrays; names are looked up when used, so that importing this imports no numpy."""
+"""Paired comparisons, bounds, verdicts, correlations and corrections: arrays in, numbers out.
+
+Each name is imported when it is first used, so that importing this package imports no numpy.
+"""
 
 from __future__ import annotations
 
@@ -79,10 +82,12 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
+    """Return the public names."""
     return __all__

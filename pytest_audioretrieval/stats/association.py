@@ -1,10 +1,10 @@
-"""How strongly two quantities go together over pairs, with intervals that know which pairs share a clip.
+"""Correlations over pairs, with intervals that take into account which pairs share a clip.
 
-**Interval.** Percentiles over resampled clusters, all pairs of a cluster together; pairs of one clip are far from
-independent. Pearson needs five sums a cluster. Spearman is ranked afresh in every resample (a cluster drawn twice
-counts twice), which is the exact bootstrap of the coefficient; resampling the ranks of the full sample would bootstrap
-another statistic. A resample in which one side is constant could have any correlation, so it counts as -1 for the
-lower end and as 1 for the upper end.
+**Interval.** Percentiles over resampled clusters. All pairs of a cluster are drawn together, because pairs of one clip
+are far from independent. Pearson's r needs five sums for each cluster. For Spearman's rho every resample is ranked anew
+(a cluster that is drawn twice counts twice), which is the exact bootstrap of the coefficient; resampling the ranks of
+the full sample would bootstrap another statistic. A resample in which one side is constant could have any correlation,
+so it counts as -1 for the lower end and as 1 for the upper end.
 """
 
 from __future__ import annotations
@@ -17,21 +17,34 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audioretrieval.base.seed import SEED
-from pytest_audioretrieval.errors import DataError, SpecError
+from pytest_audioretrieval.errors import DataError, SpecError, did_you_mean
 from pytest_audioretrieval.stats.bootstrap import PLAIN_RESAMPLES, Floats, plain_means
-from pytest_audioretrieval.stats.clusters import Clusters, group
-from pytest_audioretrieval.stats.columns import column, numbers, same_length
+from pytest_audioretrieval.stats.checks import labels_or_numbers, numbers, same_length
+from pytest_audioretrieval.stats.clusters import Clusters, check_two_clusters, group
 from pytest_audioretrieval.stats.paired import CONFIDENCE, check_settings
 
 Method = Literal["pearson", "spearman"]
 
-#: Below this share of its square a variance is rounding, not spread.
+#: A variance below this share of the mean square is rounding, not spread.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """A correlation ``r`` with its two-sided interval, over so many pairs in so many clusters."""
+    """Correlation with its two-sided interval over resampled clusters.
+
+    Source: CORA, section 4.3.1 (Pearson's r of a signal and RankDrop).
+
+    Attributes:
+        r: the correlation, from -1 to 1.
+        low, high: ends of the interval.
+        pairs, clusters: how many there are.
+
+    >>> from pytest_audioretrieval.stats import associate
+    >>> found = associate([1, 2, 3, 4], [1, 3, 2, 4], cluster=["a", "a", "b", "b"])
+    >>> round(found.r, 6), found.pairs, found.clusters
+    (0.8, 4, 2)
+    """
 
     r: float
     low: float
@@ -41,22 +54,36 @@ class Association:
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Pearson's r of ``x`` and ``y`` [P].
+    """Return Pearson's r of ``x`` and ``y`` [P], from -1 to 1.
+
+    Source: CORA, section 4.3.1.
 
     Raises:
-        DataError: not finite numbers of one length, or a constant, which has no correlation.
+        DataError: values that are no finite numbers, different lengths, or a constant, which has no correlation.
+
+    >>> from pytest_audioretrieval.stats import pearson
+    >>> round(pearson([1, 2, 3, 100], [1, 2, 3, 4]), 4)
+    0.785
     """
     left, right = _pairs(x, y)
     return float(np.clip(_unit("x", left) @ _unit("y", right), -1, 1))
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rho of ``x`` and ``y`` [P]: Pearson's r of their ranks, equal values sharing their average rank.
+    """Return Spearman's rho of ``x`` and ``y`` [P]: Pearson's r of their ranks, from -1 to 1.
+
+    Equal values share their average rank.
+
+    Source: CORA, section 4.4 and Table 5.
 
     Raises:
-        DataError: as ``pearson``.
+        DataError: values that are no finite numbers, different lengths, or a constant, which has no correlation.
+
+    >>> from pytest_audioretrieval.stats import spearman
+    >>> round(spearman([1, 2, 3, 100], [1, 2, 3, 4]), 4)
+    1.0
     """
-    return pearson(*(_middle_ranks(_levels(values), np.ones(len(values)))[0] for values in _pairs(x, y)))
+    return pearson(*(_average_ranks(_levels(values), np.ones(len(values)))[0] for values in _pairs(x, y)))
 
 
 def associate(
@@ -69,74 +96,106 @@ def associate(
     resamples: int = PLAIN_RESAMPLES,
     seed: int = SEED,
 ) -> Association:
-    """Correlate ``x`` and ``y`` [P], with a percentile interval over resampled clusters (see the module's text).
+    """Correlate ``x`` and ``y`` [P], with a percentile interval over resampled clusters.
+
+    The docstring of the module describes the interval.
+
+    Source: CORA, section 4.3.1; clusters as in the pinned protocol, "Results".
 
     Args:
+        x, y: [P], numbers in any unit.
         cluster: [P] labels, any hashable: the clip of each pair. Clusters are resampled, never pairs.
+        method: ``pearson`` or ``spearman``.
         confidence: of the two-sided interval, in (0.5, 1).
+        resamples: at least 100.
+        seed: of a generator of its own; global random state is neither read nor changed.
 
     Raises:
-        SpecError: an argument out of range. DataError: as ``pearson``, or labels that do not fit, or one cluster only.
+        SpecError: an argument out of range.
+        DataError: values that ``pearson`` refuses, labels that do not fit, or only one cluster.
+
+    >>> from pytest_audioretrieval.stats import associate
+    >>> tal, rank_drop = [0.1, 0.2, 0.4, 0.3, 0.5, 0.7], [0, 2, 5, 3, 4, 9]
+    >>> found = associate(tal, rank_drop, cluster=["a", "a", "b", "b", "c", "c"], method="spearman")
+    >>> round(found.r, 4), found.low <= found.r <= found.high
+    (0.9429, True)
     """
     check_settings(confidence, resamples, seed)
     if method not in get_args(Method):
-        raise SpecError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
+        known = get_args(Method)
+        remedy = f"{did_you_mean(str(method), known)}choose one"
+        raise SpecError(f"method is {method!r}", expected=f"one of {', '.join(known)}", remedy=remedy)
     left, right = _pairs(x, y)
     clusters = group(cluster)
     same_length({"x": left, "cluster": clusters.codes})
-    if len(clusters.sizes) < 2:
-        raise DataError("all pairs are of one cluster: expected at least 2, because clusters are what is resampled")
+    check_two_clusters(clusters)
     estimate, redraw = (pearson, _pearson_resamples) if method == "pearson" else (spearman, _spearman_resamples)
     r = estimate(left, right)
-    low, high = percentiles(redraw(left, right, clusters, resamples, seed), confidence)
+    low, high = percentile_interval(redraw(left, right, clusters, resamples, seed), confidence)
     return Association(r, low, high, len(left), len(clusters.sizes))
 
 
 def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: Mapping[str, npt.ArrayLike]) -> float:
-    """Pearson's r of what is left of ``x`` and ``y`` [P] after least squares on ``controls`` (CORA, Appendix H).
+    """Return Pearson's r of the residuals of ``x`` and ``y`` [P] after least squares on ``controls``.
+
+    Source: CORA, Appendix H.
 
     Args:
-        controls: columns [P]; text enters as one indicator per label, numbers as they are, and an intercept is added.
-            Controls may determine each other, as dataset and pool size do.
+        x, y: [P], numbers in any unit.
+        controls: columns [P] by name. Text enters as one indicator for each label, numbers as they are, and an
+            intercept is added. Controls may determine each other, as dataset and pool size do.
 
     Raises:
-        DataError: as ``pearson``; also a side that the controls determine, so that nothing is left of it.
+        DataError: values that ``pearson`` refuses, or a side that the controls determine, because no residual is left.
+
+    >>> from pytest_audioretrieval.stats import partial_correlation
+    >>> dataset = ["Clotho", "Clotho", "Clotho", "MACS", "MACS", "MACS"]
+    >>> round(partial_correlation([1, 2, 3, 11, 12, 13], [3, 2, 1, 14, 12, 13], {"dataset": dataset}), 4)
+    -0.75
     """
     sides = _pairs(x, y)
     design = _design(len(sides[0]), controls)
     given = np.column_stack([_unit(name, values) for name, values in zip("xy", sides, strict=True)])
-    left_over = given - design @ np.linalg.lstsq(design, given)[0]
+    left_over = given - design @ np.linalg.lstsq(design, given, rcond=None)[0]
     for name, length in zip("xy", np.linalg.norm(left_over, axis=0), strict=True):
         if length < _ROUNDING**0.5:
-            raise DataError(f"the controls determine {name}: nothing is left to correlate; leave that control out")
+            raise DataError(
+                f"the controls determine {name}",
+                expected="residuals to correlate",
+                remedy="leave out the control that determines it",
+            )
     return pearson(left_over[:, 0], left_over[:, 1])
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return both sides as float64 [P], checked."""
     left, right = numbers("x", x), numbers("y", y)
     same_length({"x": left, "y": right})
     return left, right
 
 
 def _unit(name: str, values: Floats) -> Floats:
-    """``values`` centred and scaled to length 1."""
+    """Return ``values`` centred and scaled to length 1."""
     # Scaled first, so that the squares of huge and of tiny values neither overflow nor vanish.
     scaled = values / (np.abs(values).max() or 1.0)
     centred = scaled - scaled.mean()
     length = np.linalg.norm(centred)
     if not length:
         raise DataError(
-            f"{name} has one value in all {len(values)} pairs: expected two or more; a constant has no correlation"
+            f"{name} has one value in all {len(values)} pairs",
+            expected="two or more, because a constant has no correlation",
+            remedy="leave it out",
         )
     return np.asarray(centred / length)
 
 
 def _levels(values: Floats) -> npt.NDArray[np.intp]:
+    """Return the place of each value among the sorted distinct values."""
     return np.unique(values, return_inverse=True)[1]
 
 
-def _middle_ranks(levels: npt.NDArray[np.intp], weights: Floats) -> tuple[Floats, float]:
-    """Average ranks [P] among pairs that count ``weights`` times, less their mean, and the sum of their squares."""
+def _average_ranks(levels: npt.NDArray[np.intp], weights: Floats) -> tuple[Floats, float]:
+    """Return centred average ranks [P] of pairs that count ``weights`` times, and the sum of the ranks' squares."""
     totals = np.bincount(levels, weights)
     upper = np.cumsum(totals)
     ranks = upper - totals / 2 - upper[-1] / 2
@@ -144,7 +203,7 @@ def _middle_ranks(levels: npt.NDArray[np.intp], weights: Floats) -> tuple[Floats
 
 
 def _pearson_resamples(x: Floats, y: Floats, clusters: Clusters, resamples: int, seed: int) -> Floats:
-    """Pearson's r [B] over clusters drawn with replacement; NaN where one side is constant."""
+    """Return Pearson's r [B] over clusters drawn with replacement; NaN where one side is constant."""
     left, right = _unit("x", x), _unit("y", y)
     products = (left, right, left * left, right * right, left * right)
     sums = np.stack([clusters.sums(values) for values in products])
@@ -157,29 +216,32 @@ def _pearson_resamples(x: Floats, y: Floats, clusters: Clusters, resamples: int,
 
 
 def _spearman_resamples(x: Floats, y: Floats, clusters: Clusters, resamples: int, seed: int) -> Floats:
-    """Spearman's rho [B] over clusters drawn with replacement, ranked afresh; NaN where one side is constant."""
+    """Return Spearman's rho [B] over clusters drawn with replacement, ranked anew; NaN where one side is constant."""
     rng, count = np.random.Generator(np.random.PCG64(seed)), len(clusters.sizes)
     levels_x, levels_y = _levels(x), _levels(y)
     found = np.full(resamples, np.nan)
     for draw in range(resamples):
         times = np.bincount(rng.integers(0, count, count), minlength=count).astype(np.float64)[clusters.codes]
-        ranks_x, square_x = _middle_ranks(levels_x, times)
-        ranks_y, square_y = _middle_ranks(levels_y, times)
+        ranks_x, square_x = _average_ranks(levels_x, times)
+        ranks_y, square_y = _average_ranks(levels_y, times)
         if square_x and square_y:
             found[draw] = (times * ranks_x) @ ranks_y / (square_x * square_y) ** 0.5
     return np.asarray(np.clip(found, -1, 1))
 
 
-def percentiles(found: Floats, confidence: float) -> tuple[float, float]:
-    """Two-sided interval from resamples [B] of a value in [-1, 1]; a NaN is -1 for its lower end, 1 for its upper."""
+def percentile_interval(found: Floats, confidence: float) -> tuple[float, float]:
+    """Return the two-sided interval of resamples [B] of a value in [-1, 1].
+
+    A NaN counts as -1 for the lower end and as 1 for the upper end.
+    """
     tail = (1 - confidence) / 2
     low, high = np.nan_to_num(found, nan=-1.0), np.nan_to_num(found, nan=1.0)
     return float(np.quantile(low, tail)), -float(np.quantile(-high, tail))
 
 
 def _design(pairs: int, controls: Mapping[str, npt.ArrayLike]) -> Floats:
-    """Columns [P, K] of an intercept, an indicator per label, and centred numbers of like size."""
-    columns = {name: column(name, values) for name, values in controls.items()}
+    """Return columns [P, K]: an intercept, an indicator for each label, and standardised numbers."""
+    columns = {name: labels_or_numbers(name, values) for name, values in controls.items()}
     same_length({"x": range(pairs), **columns})
     parts = [np.ones((pairs, 1))]
     for values in columns.values():
@@ -188,10 +250,12 @@ def _design(pairs: int, controls: Mapping[str, npt.ArrayLike]) -> Floats:
 
 
 def _indicators(values: Sequence[str]) -> Floats:
+    """Return one column of 0 and 1 for each label."""
     levels, codes = np.unique(np.array(values), return_inverse=True)
     return np.eye(len(levels))[codes]
 
 
 def _standardised(values: Floats) -> Floats:
+    """Return one column with mean 0 and standard deviation 1."""
     centred = values - values.mean()
     return np.asarray(centred / (centred.std() or 1.0))[:, None]

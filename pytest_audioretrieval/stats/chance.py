@@ -1,17 +1,17 @@
-"""Whether choices between two options beat a coin: the usual answer, and one that knows which choices belong together.
+"""Tests of choices between two options against chance, with independent choices and with clusters of choices.
 
-**Independent.** The exact two-sided binomial test and Wilson's interval (MASB, Exp. 1), as if
-every choice were a new observation. Two captions of one recording are not: where they are answered alike both promise
-too much, and where one is right because the other is wrong, as in mirror pairs, too little.
+**Independent.** The exact two-sided binomial test and Wilson's interval (MASB, Exp. 1) treat every choice as a new
+observation. Two captions of one recording are not two observations: where they are answered alike, test and interval
+promise too much; where one is right because the other is wrong, as in mirror pairs, they promise too little.
 
 **Clustered.** Under chance a cluster is as likely to prefer the right options as the wrong ones *by the same amount*.
-So its sum of (choice - 1/2) keeps its size and flips its sign, each cluster on its own, whatever its choices have in
-common. In half units all sums are whole, so the distribution of their total is counted out, not sampled. For clusters
-of one choice without a tie this is the binomial test.
+So its sum of (choice - 1/2) keeps its size and may flip its sign, independently of other clusters and whatever its own
+choices have in common. In half units all sums are whole, so the distribution of their total is computed exactly and not
+sampled. For clusters of one choice without a tie this is the binomial test.
 
-The interval weighs clusters by a Bayesian bootstrap and adds one that was never seen, of mean size, with every choice
-wrong for the lower end and right for the upper one (``bootstrap``; Gaffke 2005): for clusters of one choice that is
-Clopper and Pearson's interval, up to the noise of the resamples.
+The interval weighs clusters by a Bayesian bootstrap and adds one cluster of mean size that was never seen, with every
+choice wrong for the lower end and right for the upper end (``bootstrap``; Gaffke 2005). For clusters of one choice this
+is Clopper and Pearson's interval, up to the noise of the resamples.
 """
 
 from __future__ import annotations
@@ -26,18 +26,25 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.stats.bootstrap import Floats, lower_bound, resample
+from pytest_audioretrieval.stats.checks import choices, same_length
 from pytest_audioretrieval.stats.clusters import Clusters, group
-from pytest_audioretrieval.stats.columns import choices, same_length
 from pytest_audioretrieval.stats.paired import CONFIDENCE, RESAMPLES, check_settings
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """An accuracy against 1/2, all choices independent and by cluster; both p and both intervals are two-sided.
+    """Test of an accuracy against 1/2, for independent choices and for clusters of choices.
+
+    All p-values and intervals are two-sided.
 
     Attributes:
-        accuracy: right choices and half the ties, over all ``trials``.
-        successes: the same as a whole number; half a success left over is rounded towards chance.
+        accuracy: right choices plus half the ties, over ``trials``.
+        trials, ties, clusters: how many choices, ties and clusters there are.
+        successes: right choices plus half the ties as a whole number; half a success is rounded towards chance.
+        p_exact: p-value of the binomial test, for independent choices.
+        wilson_low, wilson_high: Wilson's interval, for independent choices.
+        p_clustered: exact p-value by sign flips of whole clusters.
+        clustered_low, clustered_high: interval over resampled clusters.
     """
 
     accuracy: float
@@ -61,16 +68,22 @@ def against_chance(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Chance:
-    """Test choices between two options against chance, 1/2 (MASB, Exp. 1 and 4; method: the module's text).
+    """Test choices between two options against chance, which is 1/2.
+
+    The docstring of the module describes the method.
+
+    Source: MASB, Exp. 1 and 4.
 
     Args:
         correct: [Q], 1 right, 0 wrong, 0.5 at a tie.
         cluster: [Q] labels, any hashable: the recording or track of each choice.
         confidence: of both two-sided intervals.
-        resamples: of the clustered interval; both p-values are exact.
+        resamples: of the clustered interval, at least 100; both p-values are exact.
+        seed: of a generator of its own; global random state is neither read nor changed.
 
     Raises:
-        SpecError: an argument out of range. DataError: other outcomes, or labels that do not fit.
+        SpecError: an argument out of range.
+        DataError: other values than 1, 0 and 0.5, or labels that do not fit.
     """
     one_sided = (1 + confidence) / 2
     check_settings(one_sided, resamples, seed)
@@ -96,10 +109,10 @@ def against_chance(
 
 
 def sign_flip_p(sums: Floats) -> float:
-    """Share of all ways to flip the signs of ``sums`` [C], whole numbers, whose total is as far from 0 or farther."""
+    """Return the share of sign flips of ``sums`` [C], whole numbers, whose total is at least as far from 0."""
     sizes = np.abs(sums[sums != 0]).astype(np.int64)
     total = int(sizes.sum())
-    # Probability of each sum of the terms that keep a plus sign, 0 to total.
+    # Probability of each sum, from 0 to total, of the terms that keep a plus sign.
     plus = np.zeros(total + 1)
     plus[0], reached = 1.0, 0
     for size in sizes.tolist():
@@ -113,7 +126,7 @@ def sign_flip_p(sums: Floats) -> float:
 
 
 def _wilson(share: float, trials: int, one_sided: float) -> tuple[float, float]:
-    """Wilson's score interval (1927), of a share that may hold half successes."""
+    """Return Wilson's score interval (1927) of a share that may include half successes."""
     square = NormalDist().inv_cdf(one_sided) ** 2
     centre = share + square / (2 * trials)
     reach = sqrt(square * (share * (1 - share) + square / (4 * trials)) / trials)
@@ -123,6 +136,7 @@ def _wilson(share: float, trials: int, one_sided: float) -> tuple[float, float]:
 def _clustered_interval(
     correct: Floats, clusters: Clusters, one_sided: float, resamples: int, seed: int
 ) -> tuple[float, float]:
+    """Return the two-sided interval of the accuracy over resampled clusters."""
     drawn = resample(clusters.sums(correct)[None], clusters.sizes, resamples, seed)
     lower, upper = drawn.means(np.zeros(1)), drawn.means(np.array([drawn.mean_size]))
     return float(lower_bound(lower, one_sided)[0]), -float(lower_bound(-upper, one_sided)[0])

@@ -1,4 +1,4 @@
-"""Queries grouped by the unit that is resampled: the clip, with all its captions."""
+"""Groups of queries that are resampled together: a clip with all its captions."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pytest_audioretrieval.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which queries belong together.
+    """Assignment of Q queries to C clusters.
 
     Attributes:
-        codes: int64 [Q], the cluster of each query, 0 to C - 1 in the order of the sorted labels.
-        sizes: float64 [C], queries per cluster.
+        codes: int64 [Q], the cluster of each query, from 0 to C - 1 in the order of the sorted labels.
+        sizes: float64 [C], number of queries in each cluster.
     """
 
     codes: npt.NDArray[np.int64]
     sizes: npt.NDArray[np.float64]
 
     def sums(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sum of ``values`` [Q] within each cluster, [C].
+        """Return the sum of ``values`` [Q] within each cluster, [C].
 
-        Bit for bit the same in whatever order the queries come, and exactly negated when all values are: the mean of
-        the sums taken in ascending and in descending order.
+        It is the mean of the sums taken in ascending and in descending order. So it is the same to the bit in whatever
+        order the queries come, and exactly negated when all values are negated.
         """
         ordered = values[np.lexsort((values, self.codes))]
         ends = np.cumsum(self.sizes).astype(np.int64)
@@ -38,9 +38,9 @@ class Clusters:
 
 
 def group(labels: Iterable[Hashable]) -> Clusters:
-    """Cluster queries by label (any hashable), whatever the order of the queries.
+    """Put queries with equal labels (any hashable) into one cluster.
 
-    Clusters are ordered by the text of their labels, so that every endpoint of a run sees the same resamples.
+    Clusters are ordered by the text of their labels, so that every endpoint of a run gets the same resamples.
 
     Raises:
         DataError: a label that cannot be hashed or is NaN.
@@ -53,16 +53,29 @@ def group(labels: Iterable[Hashable]) -> Clusters:
     return Clusters(codes, np.bincount(codes, minlength=len(order)).astype(np.float64))
 
 
+def check_two_clusters(clusters: Clusters) -> None:
+    """Refuse a single cluster, because clusters are what is resampled.
+
+    Raises:
+        DataError: there is only one.
+    """
+    if len(clusters.sizes) < 2:
+        expected = "at least 2, because clusters are what is resampled"
+        raise DataError("all pairs are of one cluster", expected=expected, remedy="label each pair with its clip")
+
+
 def _text(label: Hashable) -> tuple[str, str]:
+    """Return the text by which a label is sorted."""
     return type(label).__qualname__, repr(label)
 
 
 def _check_label(query: int, label: Hashable) -> None:
+    """Refuse a label that cannot be hashed or is NaN."""
     try:
         hash(label)
     except TypeError:
-        raise DataError(
-            f"cluster label of query {query} is a {type(label).__name__}: expected a hashable one, such as a clip id"
-        ) from None
+        found = f"cluster label of query {query} is a {type(label).__name__}"
+        raise DataError(found, expected="a hashable one", remedy="label each query with the id of its clip") from None
     if label != label:
-        raise DataError(f"cluster label of query {query} is NaN: expected the id of its clip")
+        found = f"cluster label of query {query} is NaN"
+        raise DataError(found, expected="a label that equals itself", remedy="label each query with the id of its clip")

@@ -1,4 +1,4 @@
-"""Means of a quantity by any labels and their combinations."""
+"""Means of a quantity for each combination of labels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.bootstrap import Floats
-from pytest_audioretrieval.stats.columns import labels, numbers, same_length
+from pytest_audioretrieval.stats.checks import labels, numbers, same_length
 
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
-    """The mean over ``n`` pairs."""
+    """Mean over the ``n`` pairs of one combination of labels.
+
+    Source: CORA, Tables 2, 3, 13 and 24.
+
+    Attributes:
+        n: number of pairs.
+        mean: in the unit of the values.
+
+    >>> from pytest_audioretrieval.stats import Marginal, marginal
+    >>> marginal([2, 4])
+    {(): Marginal(n=2, mean=3.0)}
+    """
 
     n: int
     mean: float
@@ -24,14 +35,22 @@ class Marginal:
 def marginal(
     values: npt.ArrayLike, *by: Iterable[str], counts: npt.ArrayLike | None = None
 ) -> dict[tuple[str, ...], Marginal]:
-    """Mean of ``values`` [P] for each combination of labels that occurs, sorted (CORA, Tables 2, 3, 13, 24, Figure 1).
+    """Return the mean of ``values`` [P] for each combination of labels that occurs, in the order of the sorted labels.
+
+    Source: CORA, Tables 2, 3, 13 and 24, Figure 1.
 
     Args:
-        by: columns of labels [P]; one gives a margin, two their interaction, none the grand mean under ``()``.
-        counts: [P], the pairs that each value is the mean of, where ``values`` are those of a table's cells.
+        values: [P], in any unit.
+        by: columns of labels [P]. One column gives a margin, two give their interaction, none gives the grand mean
+            under ``()``.
+        counts: [P], the number of pairs that each value is the mean of, where ``values`` are cells of a table.
 
     Raises:
-        DataError: columns of different lengths, values that are not finite, counts that are not whole and above 0.
+        DataError: columns of different lengths, values that are not finite, or counts that are not whole and above 0.
+
+    >>> from pytest_audioretrieval.stats import marginal
+    >>> marginal([1, 3, 8], ["question", "question", "command"])
+    {('command',): Marginal(n=1, mean=8.0), ('question',): Marginal(n=2, mean=2.0)}
     """
     found = numbers("values", values)
     pairs = np.ones(len(found)) if counts is None else _counts(counts)
@@ -46,13 +65,32 @@ def marginal(
 
 
 def worsened_share(rank_drop: npt.ArrayLike, *by: Iterable[str]) -> dict[tuple[str, ...], Marginal]:
-    """Share of pairs whose target fell, RD > 0, as ``marginal`` (CORA, Table 24, as a fraction; Section 4.3.1)."""
+    """Return the share of pairs whose target fell, RD > 0, for each combination of labels that occurs.
+
+    Source: CORA, section 4.3.1 and Table 24, as a fraction.
+
+    Args:
+        rank_drop: [P], in ranks.
+        by: columns of labels [P], as in ``marginal``.
+
+    Raises:
+        DataError: columns of different lengths, or values that are not finite.
+
+    >>> from pytest_audioretrieval.stats import worsened_share
+    >>> worsened_share([5, 0, -2, 1], ["command", "command", "question", "question"])
+    {('command',): Marginal(n=2, mean=0.5), ('question',): Marginal(n=2, mean=0.5)}
+    """
     return marginal(numbers("rank_drop", rank_drop) > 0, *by)
 
 
 def _counts(counts: npt.ArrayLike) -> Floats:
+    """Return the counts as float64 [P], checked."""
     found = numbers("counts", counts)
     wrong = np.flatnonzero((found < 1) | (found != np.floor(found)))
     if len(wrong):
-        raise DataError(f"counts[{wrong[0]}] is {found[wrong[0]]:g}: expected a whole number of at least 1")
+        raise DataError(
+            f"counts[{wrong[0]}] is {found[wrong[0]]:g}",
+            expected="a whole number of at least 1",
+            remedy="leave out cells without pairs",
+        )
     return found

@@ -1,4 +1,4 @@
-"""How many endpoints were looked at before one was called regressed."""
+"""Correction of p-values for the number of endpoints that are tested."""
 
 from __future__ import annotations
 
@@ -10,20 +10,28 @@ from pytest_audioretrieval.errors import DataError
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: any of these below alpha is a finding at family-wise level alpha.
+    """Return p-values after Holm's step-down correction, in the order given.
 
-    Valid under any dependence, so also for the strongly correlated R@1, R@5 and R@10 of one run. A claim that *all*
-    endpoints hold needs no correction (intersection-union test).
+    Each returned value below alpha is a finding at family-wise level alpha. The correction is valid under any
+    dependence, and so also for the strongly correlated R@1, R@5 and R@10 of one run. A claim that *all* endpoints hold
+    needs no correction (intersection-union test).
 
-    Source: S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure" (1979); MASB, Exp. 1.
+
+    Args:
+        p_values: [E], from 0 to 1.
 
     Raises:
-        DataError: what is no probability.
+        DataError: a value that is no probability.
+
+    >>> from pytest_audioretrieval.stats import holm
+    >>> holm([0.25, 0.125, 0.5])
+    [0.5, 0.375, 0.5]
     """
     given: Sequence[object] = p_values
     for index, p in enumerate(given):
         if not isinstance(p, int | float | np.floating) or not 0 <= p <= 1:
-            raise DataError(f"p_values[{index}] is {p!r}: expected a number from 0 to 1")
+            raise DataError(f"p_values[{index}] is {p!r}", expected="a number from 0 to 1", remedy="pass p-values")
     adjusted = [0.0] * len(p_values)
     floor = 0.0
     for step, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

@@ -1,4 +1,4 @@
-"""What choosing one of an item's reformulations would do to the target's rank (CORA, Section 4.3.2, Table 4)."""
+"""Policies that select one reformulation of each item, and their rank drops (CORA, section 4.3.2, Table 4)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ import numpy.typing as npt
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats.bootstrap import Floats
-from pytest_audioretrieval.stats.columns import numbers
+from pytest_audioretrieval.stats.checks import numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """What a policy chooses for each of I items.
+    """Selection of one form for each of I items.
+
+    Source: CORA, section 4.3.2 and Table 4.
 
     Attributes:
-        rank_drop: [I], RD of the form chosen, or the mean over forms.
-        chosen: [I], the form's index; None where all forms are averaged.
+        rank_drop: float64 [I], rank drop of the selected form, or the mean over all forms.
+        chosen: int64 [I], index of the selected form; None where all forms are averaged.
+
+    >>> from pytest_audioretrieval.stats import selection_policies
+    >>> forms = [[4, -2], [0, 2]]
+    >>> policy = selection_policies(rank_drop=forms, move=forms, tal=forms, tbmd=forms)["best_rank"]
+    >>> policy.chosen.tolist(), policy.rank_drop.tolist(), policy.mean_rank_drop
+    ([1, 0], [-2.0, 0.0], -1.0)
     """
 
     rank_drop: Floats
@@ -26,42 +34,53 @@ class Policy:
 
     @property
     def mean_rank_drop(self) -> float:
-        """MeanRD under this policy (CORA, eq. 2)."""
+        """MeanRD under this policy, in ranks (CORA, eq. 2)."""
         return float(self.rank_drop.mean())
 
 
 def selection_policies(
     rank_drop: npt.ArrayLike, move: npt.ArrayLike, tal: npt.ArrayLike, tbmd: npt.ArrayLike
 ) -> dict[str, Policy]:
-    """Apply the five policies of CORA, Table 4, in its order; of equal forms the first is chosen.
+    """Apply the five policies of CORA, Table 4, in the order of the table; of equal forms the first is selected.
 
-    All but ``average`` and ``min_move`` look at the target, so they are diagnostic and no way to search.
+    All but ``average`` and ``min_move`` read the target, so they are diagnostics and cannot be used to search.
+
+    Source: CORA, section 4.3.2 and Table 4.
 
     Args:
-        rank_drop, move, tal, tbmd: [I, F], item (under one model) by form.
+        rank_drop, move, tal, tbmd: [I, F], one row for each item (under one model), one column for each form.
 
     Returns:
-        ``average``, ``min_move``, ``min_tal``, ``min_tbmd`` and ``best_rank``. The form of the best rank is that of the
-        smallest RD, because the forms of an item share its source rank.
+        ``average``, ``min_move``, ``min_tal``, ``min_tbmd`` and ``best_rank``. The form with the best rank is the one
+        with the smallest rank drop, because the forms of an item share its source rank.
 
     Raises:
-        DataError: shapes that differ, or a missing form (NaN): the comparison needs complete items.
+        DataError: shapes that differ, or a missing form (NaN), because the comparison needs complete items.
+
+    >>> from pytest_audioretrieval.stats import selection_policies
+    >>> drop, move = [[4, -2], [0, 2]], [[0.1, 0.2], [0.3, 0.2]]
+    >>> policies = selection_policies(drop, move, tal=[[0.2, 0.1], [0.0, 0.1]], tbmd=[[0.3, 0.0], [0.1, 0.2]])
+    >>> {name: policy.mean_rank_drop for name, policy in policies.items()}
+    {'average': 1.0, 'min_move': 3.0, 'min_tal': -1.0, 'min_tbmd': -1.0, 'best_rank': -1.0}
     """
     drop = numbers("rank_drop", rank_drop, "[I, F]")
     found = {"average": Policy(drop.mean(axis=1), None)}
     for name, values in {"move": move, "tal": tal, "tbmd": tbmd}.items():
-        found[f"min_{name}"] = _smallest(drop, _like(drop, name, values))
+        found[f"min_{name}"] = _smallest(drop, _signal(drop, name, values))
     found["best_rank"] = _smallest(drop, drop)
     return found
 
 
-def _like(drop: Floats, name: str, values: npt.ArrayLike) -> Floats:
+def _signal(drop: Floats, name: str, values: npt.ArrayLike) -> Floats:
+    """Return ``values`` as float64 [I, F], of the shape of the rank drops."""
     signal = numbers(name, values, "[I, F]")
     if signal.shape != drop.shape:
-        raise DataError(f"{name} has shape {signal.shape}: expected that of rank_drop, {drop.shape}")
+        expected = f"that of rank_drop, {drop.shape}"
+        raise DataError(f"{name} has shape {signal.shape}", expected=expected, remedy="align items and forms")
     return signal
 
 
 def _smallest(drop: Floats, signal: Floats) -> Policy:
+    """Return the policy that selects the form with the smallest signal."""
     chosen = signal.argmin(axis=1)
     return Policy(np.take_along_axis(drop, chosen[:, None], axis=1)[:, 0], chosen)

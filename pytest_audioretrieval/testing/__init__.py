@@ -1,7 +1,7 @@
-"""Properties that ranks, metrics and reformulation measures have by definition, whoever computes them.
+"""Properties that every implementation of ranks, metrics and reformulation measures must have.
 
-``implementation`` says what is asked of an implementation, ``strategies`` makes inputs for Hypothesis, ``properties``
-is the catalogue, ``builtin`` this package's own implementation. The packaged suite ``properties`` runs all of it.
+``implementation`` lists the functions of an implementation, ``strategies`` makes inputs for Hypothesis, ``properties``
+is the catalogue, and ``builtin`` is this package's own implementation. The packaged suite ``properties`` runs them all.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ __all__ = ["Implementation"]
 
 
 class MissingHypothesisError(RetrievalError, ImportError):
-    """Both, so that ``pytest.importorskip`` skips where hypothesis is not installed."""
+    """Missing hypothesis; as an ``ImportError`` too, so that ``pytest.importorskip`` skips a test that needs it."""
 
 
 if find_spec("hypothesis") is None:
     raise MissingHypothesisError(
-        "properties are checked with hypothesis, which is not installed: pip install 'pytest-audioretrieval[testing]'"
+        "properties are checked with hypothesis, which is not installed",
+        remedy="pip install 'pytest-audioretrieval[testing]'",
     )

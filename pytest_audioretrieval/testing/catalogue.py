@@ -1,4 +1,4 @@
-"""A property, how it is checked, and what is said where it does not hold."""
+"""Properties, the search for counterexamples, and the text of a counterexample."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky, NoSuchExample
 
 from pytest_audioretrieval.errors import one_line
-from pytest_audioretrieval.testing.implementation import measured, offers
+from pytest_audioretrieval.testing.implementation import checked_metric, has_function
 from pytest_audioretrieval.testing.strategies import LARGE
 
-#: Float32 arithmetic stays within this; what breaks a definition does not.
+#: Float32 arithmetic errs by less than this; a broken definition errs by more.
 TOLERANCE = 1e-5
-#: Inputs per property.
+#: Number of inputs that are tried for each property.
 EXAMPLES = 100
-#: Characters of one value of an input that are shown.
+#: Most characters that are shown of one value of an input.
 SHOWN = 300
-SOMETIMES = "only sometimes: it is not deterministic"
+NOT_DETERMINISTIC = "only sometimes: it is not deterministic"
 
 Case = dict[str, Any]
 Check = Callable[..., None]
@@ -35,11 +35,11 @@ class Property:
     """One statement that holds for every input.
 
     Attributes:
-        name: what is stated.
-        equation: where the definition is from.
-        needs: functions of an implementation it speaks of; see ``Implementation``.
-        cases: inputs, as the keywords of ``check``.
-        check: takes an implementation and an input; raises where the statement does not hold.
+        name: the statement in words.
+        equation: source of the definition.
+        needs: functions of an implementation that the statement is about; see ``Implementation``.
+        cases: strategy for the inputs, which are keyword arguments of ``check``.
+        check: function that takes an implementation and an input, and raises where the statement does not hold.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Property:
     check: Check
 
     def missing(self, implementation: Any) -> list[str]:
-        """Functions it speaks of that ``implementation`` has not."""
-        return [name for name in self.needs if not offers(implementation, name)]
+        """Return the functions of the statement that ``implementation`` does not have."""
+        return [name for name in self.needs if not has_function(implementation, name)]
 
     def reason(self, implementation: Any, case: Case) -> str | None:
-        """Why it does not hold for one input, or None."""
+        """Return why the statement does not hold for one input; None where it holds."""
         try:
             self.check(implementation, **case)
         except AssertionError as error:
@@ -67,22 +67,26 @@ class Property:
     def counterexample(
         self, implementation: Any, *, examples: int = EXAMPLES, shrink: bool = True
     ) -> Counterexample | None:
-        """The smallest input found for which it does not hold, or None; the same in every run."""
+        """Search for the smallest input for which the statement does not hold; None where none is found.
+
+        Every run finds the same input. With ``shrink=False`` the first input found is returned.
+        """
         found = self._search(implementation, lambda _: True, examples, shrink)
         if found is None or not shrink or _small(found.case):
             return found
-        # Hypothesis seldom shrinks a large pool into a small one: small ones are searched by themselves.
+        # Hypothesis seldom shrinks a large pool into a small one, so small pools are searched separately.
         return self._search(implementation, _small, examples, shrink) or found
 
     def _search(
-        self, implementation: Any, asked: Callable[[Case], bool], examples: int, shrink: bool
+        self, implementation: Any, accept: Callable[[Case], bool], examples: int, shrink: bool
     ) -> Counterexample | None:
+        """Search among the inputs that ``accept`` returns True for."""
         phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
         rules = settings(max_examples=examples, database=None, deadline=None, phases=phases)
         broken: list[Case] = []
 
         def breaks(case: Case) -> bool:
-            if not asked(case) or self.reason(implementation, case) is None:
+            if not accept(case) or self.reason(implementation, case) is None:
                 return False
             broken.append(case)
             return True
@@ -92,13 +96,13 @@ class Property:
         except NoSuchExample:
             return None
         except Flaky:  # the same input once broke it and once did not
-            return Counterexample(self, broken[-1], SOMETIMES)
-        return Counterexample(self, case, self.reason(implementation, case) or SOMETIMES)
+            return Counterexample(self, broken[-1], NOT_DETERMINISTIC)
+        return Counterexample(self, case, self.reason(implementation, case) or NOT_DETERMINISTIC)
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """An input for which a property does not hold; printed, it fits one screen."""
+    """Input for which a property does not hold; its text fits on one screen."""
 
     property: Property
     case: Case
@@ -112,10 +116,10 @@ class Counterexample:
 
 
 class Catalogue(list[Property]):
-    """Properties in the order in which they are stated."""
+    """List of properties, in the order in which they are stated."""
 
     def state(self, equation: str, *needs: str, cases: st.SearchStrategy[Any]) -> Callable[[Check], Check]:
-        """Add the decorated check; its name is the statement."""
+        """Return a decorator that adds a property; the name of the decorated check is the statement."""
 
         def add(check: Check) -> Check:
             self.append(Property(_words(check), equation, needs, cases, check))
@@ -126,7 +130,10 @@ class Catalogue(list[Property]):
     def state_each(
         self, equation: str, metrics: Sequence[str], *, cases: st.SearchStrategy[Any]
     ) -> Callable[[Check], Check]:
-        """As ``state``, once per metric; the check gets ``measure(scores, relevant, k)`` and the metric's name."""
+        """Return a decorator that adds one property for each metric.
+
+        The check gets ``measure(scores, relevant, k)`` and the name of the metric.
+        """
 
         def add(check: Check) -> Check:
             for metric in metrics:
@@ -138,31 +145,34 @@ class Catalogue(list[Property]):
 
 
 def _small(case: Case) -> bool:
+    """Return whether an input has no large pool."""
     return all(max(value.shape, default=0) < LARGE for value in case.values() if isinstance(value, np.ndarray))
 
 
 def _bound(check: Check, metric: str) -> Check:
-    return lambda implementation, **case: check(measured(implementation, metric), metric, **case)
+    """Return the check of one metric."""
+    return lambda implementation, **case: check(checked_metric(implementation, metric), metric, **case)
 
 
 def _words(check: Check) -> str:
+    """Return the statement that the name of a check spells."""
     return check.__name__.replace("_", "-").replace("hit-rate", "hit_rate")
 
 
 def extended(cases: st.SearchStrategy[Any], **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """``cases`` with further keywords."""
+    """Return a strategy for the inputs of ``cases`` with further keyword arguments."""
     return st.tuples(cases, st.fixed_dictionaries(more)).map(lambda parts: {**parts[0], **parts[1]})
 
 
 def expect_close(what: str, found: npt.ArrayLike, wanted: npt.ArrayLike, tolerance: float = TOLERANCE) -> None:
-    """Raise where two arrays differ by more than ``tolerance``; nan differs from everything."""
+    """Raise ``AssertionError`` where two arrays differ by more than ``tolerance``; nan differs from everything."""
     expect_between(what, found, np.asarray(wanted) - tolerance, np.asarray(wanted) + tolerance, wanted)
 
 
 def expect_between(
     what: str, found: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, wanted: npt.ArrayLike | None = None
 ) -> None:
-    """Raise where a value of ``found`` lies outside ``[low, high]``."""
+    """Raise ``AssertionError`` where a value of ``found`` lies outside ``[low, high]``."""
     found = np.asarray(found)
     low, high = np.broadcast_to(low, found.shape), np.broadcast_to(high, found.shape)
     bad = np.argwhere(~((found >= low) & (found <= high)))
@@ -174,13 +184,14 @@ def expect_between(
 
 
 def _range(low: float, high: float) -> str:
+    """Return the text of a range."""
     if low == high:
         return f"{low:.9g}"
     return f"at least {low:.9g}" if np.isinf(high) else f"{low:.9g} to {high:.9g}"
 
 
 def expect_refusal(what: str, work: Callable[[], Any]) -> None:
-    """Raise where ``work`` returns instead of raising an error."""
+    """Raise ``AssertionError`` where ``work`` returns instead of raising an error."""
     try:
         found = work()
     except Exception:
@@ -189,12 +200,13 @@ def expect_refusal(what: str, work: Callable[[], Any]) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as a user would type it, cut where it is long."""
+    """Return a value as a user would type it; a long text is cut."""
     text = _typed(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}... {np.shape(value) or ''}"
 
 
 def _typed(value: Any) -> str:
+    """Return a value as a user would type it."""
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value[()]
     if isinstance(value, (np.ndarray, list, tuple, range)):

@@ -1,4 +1,4 @@
-"""What is asked of an implementation: some of a few functions, on scores and relevance."""
+"""Functions that an implementation of ranks and metrics may offer, and how it is loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Relevant = Sequence[Sequence[int]]
 
 
 class ReformulationLike(Protocol):
-    """What ``reformulation`` returns: an array ``[P]`` per measure (CORA, sections 3.3 to 3.5, Appendices F and K)."""
+    """Result of ``reformulation``: one array [P] for each measure (CORA, sections 3.3 to 3.5, Appendices F and K)."""
 
     source_rank: Ints
     rank: Ints
@@ -34,36 +34,53 @@ class ReformulationLike(Protocol):
 
 
 class Implementation(Protocol):
-    """Any module or object with some of these functions; a property whose functions are missing is skipped.
+    """Any module or object with some of these functions; properties of the missing functions are skipped.
 
-    ``scores`` are float64 ``[Q, N]``, greater is better; ``relevant`` holds the indices of a query's one or more
-    relevant candidates, ``[Q][>= 1]``; ``k`` is at least 1 and may exceed N. Every result is per query, nothing is
-    averaged. Equal scores may be ranked by any rule, except that it leaves no rank out and gives none twice.
+    ``scores`` are float64 [Q, N], and a greater score is better. ``relevant`` holds the indices of each query's
+    relevant candidates, [Q][>= 1]. ``k`` is at least 1 and may exceed N. Every function returns one value for each
+    query and no mean. Equal scores may be ranked by any rule that gives each of their ranks once.
+
+    Source: CORA, sections 3.3 to 3.5, Appendices F and K; pinned protocol, "Fixtures and protocol" and "Results";
+    ReasonAudio, section 4.1. The functions of the same names in ``pytest_audioretrieval.metrics`` name the equations.
+
+    An implementation should raise an error of any kind for scores and vectors that are not finite.
+
+    >>> from pytest_audioretrieval.testing.properties import CATALOGUE
+    >>> class Mine:
+    ...     @staticmethod
+    ...     def mrr(scores, relevant):  # wrong: the best relevant candidate is not always first
+    ...         return [1.0] * len(scores)
+    >>> stated = {stated.name: stated for stated in CATALOGUE}["mrr-follows-its-definition"]
+    >>> stated.counterexample(Mine).reason
+    'mrr[0] is 1, expected 0.5'
     """
 
     def ranks(self, scores: Floats) -> Ints:
-        """1-based rank of every candidate, ``[Q, N]``."""
+        """Return the 1-based rank of every candidate, [Q, N]."""
 
     def first_hit_rank(self, queries: npt.NDArray[Any], candidates: npt.NDArray[Any], relevant: Relevant) -> Ints:
-        """1-based rank by cosine of the best relevant candidate, ``[Q]``, from unit float32 ``[Q, D]``, ``[N, D]``."""
+        """Return the 1-based rank by cosine of the best relevant candidate, [Q].
+
+        ``queries`` [Q, D] and ``candidates`` [N, D] are unit vectors in float32.
+        """
 
     def hit_rate(self, scores: Floats, relevant: Relevant, k: int) -> Floats:
-        """1 where some relevant candidate is among the first k, else 0, ``[Q]``."""
+        """Return 1 where some relevant candidate is among the first k, else 0, [Q]."""
 
     def recall(self, scores: Floats, relevant: Relevant, k: int) -> Floats:
-        """Share of the relevant candidates among the first k, ``[Q]``."""
+        """Return the share of the relevant candidates that are among the first k, [Q]."""
 
     def ndcg(self, scores: Floats, relevant: Relevant, k: int) -> Floats:
-        """Gain ``1 / log2(1 + rank)`` of the relevant among the first k, over that of the best order, ``[Q]``."""
+        """Return the gain ``1 / log2(1 + rank)`` of the relevant among the first k over that of the best order, [Q]."""
 
     def average_precision(self, scores: Floats, relevant: Relevant, k: int) -> Floats:
-        """Precision at each relevant rank up to k, summed, over ``min(k, relevant)``, ``[Q]``."""
+        """Return the sum of the precisions at relevant ranks up to k, divided by ``min(k, relevant)``, [Q]."""
 
     def mrr(self, scores: Floats, relevant: Relevant) -> Floats:
-        """One over the rank of the best relevant candidate, ``[Q]``: the mean is not taken."""
+        """Return one over the rank of the best relevant candidate, [Q], without taking the mean."""
 
     def margin(self, scores: Floats, relevant: Relevant) -> Floats:
-        """Best relevant minus best irrelevant score, ``[Q]``."""
+        """Return the best relevant minus the best irrelevant score, [Q]."""
 
     def reformulation(
         self,
@@ -72,19 +89,22 @@ class Implementation(Protocol):
         candidates: npt.NDArray[Any],
         target: Ints,
     ) -> ReformulationLike:
-        """Measures of P pairs of queries, unit float32 ``[P, D]``; ``target`` is each pair's candidate, ``[P]``."""
+        """Return the measures of P pairs of queries, unit vectors in float32 [P, D].
+
+        ``candidates`` are unit vectors [N, D], and ``target`` [P] is the index of each pair's candidate.
+        """
 
 
 FUNCTIONS = tuple(name for name in vars(Implementation) if not name.startswith("_"))
 
 
-def offers(implementation: Any, function: str) -> bool:
-    """Whether ``implementation`` has this function."""
+def has_function(implementation: Any, function: str) -> bool:
+    """Return whether ``implementation`` has this function."""
     return callable(getattr(implementation, function, None))
 
 
 def load(text: str) -> Any:
-    """The implementation that ``module`` or ``module:object`` names.
+    """Import the implementation that ``module`` or ``module:object`` names.
 
     Raises:
         SpecError: nothing of that name can be imported, or it has none of the functions.
@@ -93,19 +113,21 @@ def load(text: str) -> Any:
         found = imported(text)
     except (ImportError, AttributeError) as error:
         raise SpecError(
-            f"implementation {text!r}: {one_line(error)}: expected MODULE or MODULE:OBJECT whose folder is on "
-            "python's path: start with 'python -m pytest', or set ini pythonpath"
+            f"implementation {text!r}: {one_line(error)}",
+            expected="MODULE or MODULE:OBJECT whose folder is on python's path",
+            remedy="start with 'python -m pytest', or set ini pythonpath",
         ) from None
-    if not any(offers(found, name) for name in FUNCTIONS):
+    if not any(has_function(found, name) for name in FUNCTIONS):
         raise SpecError(
-            f"implementation {text!r} has no function to check: expected a module or object that holds "
-            f"some of {', '.join(FUNCTIONS)}; see pytest_audioretrieval.testing.Implementation"
+            f"implementation {text!r} has no function to check",
+            expected=f"a module or object that has some of {', '.join(FUNCTIONS)}",
+            remedy="see pytest_audioretrieval.testing.Implementation",
         )
     return found
 
 
-def measured(implementation: Any, metric: str) -> Callable[[Floats, Relevant, int], Floats]:
-    """A metric as a function of scores, relevance and k, whether it takes a k or not, its shape checked."""
+def checked_metric(implementation: Any, metric: str) -> Callable[[Floats, Relevant, int], Floats]:
+    """Return a metric as a function of scores, relevance and k, even if it takes no k, with its shape checked."""
     function = getattr(implementation, metric)
 
     def measure(scores: Floats, relevant: Relevant, k: int) -> Floats:

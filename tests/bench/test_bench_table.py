@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import bench_scale
 
 import bench.__main__ as command
-from bench import table
+from bench import bench_scale, table
 from bench.bench_scale import Cost, exponent, page
 from bench.table import Row, show
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from benchmarks import bench_uiq
 
+from bench import bench_uiq
 from pytest_audioretrieval.data.query_sets import QueryItem, collect
 
 ANGLES = {"x": 0, "y": 90, "v": 120, "z": 45, "w": 30, "ask x": 40, "ask z": 5}

@@ -1,4 +1,4 @@
-"""What printing rounds off: the counts that a printed share stands for."""
+"""Rounding of printed figures: the counts that a printed share allows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ def publication(name: str) -> Publication:
 
 
 def near(found: float, printed: float, decimals: int) -> bool:
-    """Whether ``found`` prints so; either neighbour at an exact half, the last term is float rounding."""
+    """Return whether ``found`` prints so; either neighbour at an exact half, the last term is float rounding."""
     return abs(found - printed) <= 0.5 * 10.0**-decimals + 1e-9
 
 
 def counts(share: float, total: int, decimals: int) -> list[int]:
-    """The counts among ``total`` whose share prints so."""
+    """Return the counts among ``total`` whose share prints so."""
     return [count for count in range(total + 1) if near(count / total, share, decimals)]

@@ -1,4 +1,4 @@
-"""The pinned protocol's cleaning of captions, which every loader of them uses."""
+"""The pinned protocol's cleaning of captions, which every loader uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_audioretrieval.data.types import Caption
 
 
 def test_what_is_stripped_removed_and_shared_is_counted() -> None:
-    """Rows of one clip need not stand together; of equal texts the first stays, with its forms."""
+    """Rows of one clip may be apart; of equal texts the first stays, with its forms."""
     notes: Counter[str] = Counter()
     stated = [
         Caption("1", " rain ", "a", {"question": "Is it rain?"}),

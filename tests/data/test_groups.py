@@ -1,4 +1,4 @@
-"""Words of queries by CORA's three groups: sentences labelled by hand."""
+"""CORA's three groups of query words, on sentences labelled by hand."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def captions() -> Iterator[str]:
 
 
 def test_all_forms_of_a_caption_have_the_same_content() -> None:
-    """What is asked stays; only how it is asked changes."""
+    """Only the way of asking changes between forms."""
     for caption in captions():
         expected = sorted(word.text.lower() for word in grouped(caption) if word.group == "content")
         for queries in (reformulate(caption, "k"), wrapped(caption)):

@@ -1,4 +1,4 @@
-"""A task of mteb as a dataset: what is read, counted and refused, on a stand-in with the interface of 2.26.24.
+"""Tasks of mteb as datasets: reading, counts and errors, on a stand-in with the interface of 2.26.24.
 
 ``tests/models/test_mteb_itself.py`` loads tasks of mteb itself.
 """
@@ -24,6 +24,7 @@ from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
 from pytest_audioretrieval.errors import AudioError, DataError, SpecError
+from pytest_audioretrieval.runs import directions
 
 NAME = "mteb:SoundsT2A"
 
@@ -38,7 +39,7 @@ SOUNDS = {"a": sound(0.25), "b": sound(0.5)}
 
 
 class Audio:
-    """``datasets.Audio``: whether sounds are decoded when they are looked at."""
+    """A stand-in for ``datasets.Audio`` that knows whether it decodes sounds."""
 
     def __init__(self, decode: bool = True) -> None:
         self.decode = decode
@@ -48,7 +49,7 @@ class Audio:
 
 
 class Rows:
-    """``datasets.Dataset``, as far as it is used."""
+    """A stand-in for ``datasets.Dataset`` with the methods that are used."""
 
     def __init__(self, rows: list[dict[str, Any]], features: dict[str, Any]) -> None:
         self.rows, self.features = rows, features
@@ -101,7 +102,7 @@ Provide = Callable[[Task], None]
 
 @pytest.fixture
 def provide(monkeypatch: pytest.MonkeyPatch) -> Provide:
-    """Let mteb have one task, SoundsT2A."""
+    """A function that makes mteb have one task, SoundsT2A."""
     mteb, datasets = ModuleType("mteb"), ModuleType("datasets")
     datasets.Audio = Audio  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mteb", mteb)
@@ -150,7 +151,7 @@ def test_a_task_that_asks_with_sounds_has_the_same_captions(provide: Provide) ->
 
 
 def test_what_is_removed_is_counted(provide: Provide) -> None:
-    """Fault 51: what a split at full stops leaves empty is no query; a caption said twice of a clip is asked once."""
+    """Fault 51: an empty text, as splitting at full stops leaves, is no query; a repeated caption is asked once."""
     asked = texts(("q1", "rain"), ("q2", "wind"), ("q3", " rain"), ("q4", "  "), ("q5", None), ("q6", "wind"))
     right = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}, "q5": {"b": 1}, "q6": {"a": 1}}
     provide(Task({**T2A, "queries": asked, "relevant_docs": right}))
@@ -182,11 +183,11 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
     assert asked.relevant == ((0,), (0,), (0,))
     assert asked.clusters == ("a", "a", "a")
     with pytest.raises(DataError, match="asks nothing in direction a2t"):
-        clip_queries(made)
+        directions.refuse_unasked(made, directions.named("a2t"))
 
 
 def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:
-    """Sound c has no text, so texts are queries; their wording joins them where one is relevant to several clips."""
+    """Sound c has no text, so texts are queries; equal ones are merged where one is relevant to several clips."""
     asked = texts(("q1", "rain"), ("q2", " rain"), ("q3", "wind"), ("q4", "rain"))
     parts = {"queries": asked, "corpus": sounds(**SOUNDS, c=sound(0.75))}
     provide(Task({**parts, "relevant_docs": {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}}}))
@@ -305,7 +306,7 @@ def test_what_mteb_raises_is_one_line(provide: Provide, monkeypatch: pytest.Monk
     provide(made)
     with pytest.raises(
         DataError,
-        match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it \(ConnectionError: no network\): load it with mteb alone$",
+        match=r"^dataset 'mteb:SoundsT2A': mteb cannot load it \(ConnectionError: no network\): load it with mteb",
     ):
         load_dataset(NAME)
 

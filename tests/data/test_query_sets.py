@@ -1,4 +1,4 @@
-"""Query sets: the complete-case rule and its account, the order of pairs, shared captions, and matching of ids."""
+"""Query sets: the complete-case rule and its counts, the order of pairs, shared captions, and matching of ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dataset(*captions: Caption) -> Dataset:
 
 
 def test_the_five_forms_stand_in_the_order_of_the_taxonomy() -> None:
-    """CORA, Appendix A.1."""
+    """The taxonomy is that of CORA, Appendix A.1."""
     assert FORMS == ("command", "question", "indirect", "key_phrase", "statement")
 
 
@@ -38,7 +38,7 @@ def test_pairs_go_item_by_item_in_the_order_of_the_forms() -> None:
 
 
 def test_an_item_that_lacks_a_form_is_left_out_counted_and_listed() -> None:
-    """CORA, Section 4.1: an empty query, here also one of spaces and one that is not there, excludes the item."""
+    """CORA, Section 4.1: an empty query excludes the item; so do a missing one and one of spaces here."""
     absent = replace(item("c"), forms={form: "x" for form in FORMS if form != "statement"})
     made = collect("s", [item("a"), item("b", indirect="  "), absent, item("d", indirect="", key_phrase="")])
     assert [i.id for i in made.items] == ["a"]
@@ -72,7 +72,8 @@ def test_no_item_left_is_an_error_that_counts() -> None:
         collect("s", [item("a", indirect=""), item("b", indirect="", command="")])
     assert str(caught.value) == (
         "s: no item to ask among 2 (items that lack a form: command 1, indirect 2), "
-        "expected all of command, question, indirect, key_phrase, statement for one item at least: write the missing queries"
+        "expected all of command, question, indirect, key_phrase, statement for one item at least: "
+        "write the missing queries"
     )
     with pytest.raises(DataError, match="no item to ask among 0"):
         collect("s", [])
@@ -84,7 +85,7 @@ def test_a_form_that_the_set_has_not_is_refused() -> None:
 
 
 def test_clips_with_the_very_same_source_are_also_relevant_and_counted() -> None:
-    """'a woman speaking' belongs to 11 AudioCaps clips. An excluded item's clip counts too."""
+    """The caption 'a woman speaking' belongs to 11 AudioCaps clips. The clip of an excluded item counts too."""
     lost = item("c", "rain", indirect="")
     made = collect("s", [item("a", "rain"), item("b", "Rain"), lost, item("d", "rain", command="command a")])
     assert {i.id: i.also_relevant for i in made.items} == {"a": ("c", "d"), "b": (), "d": ("a", "c")}
@@ -167,7 +168,7 @@ lacks = st.lists(st.sets(st.sampled_from(FORMS)), min_size=1, max_size=12)
 
 @given(lacks)
 def test_every_item_and_query_is_accounted_for(holes: list[set[str]]) -> None:
-    """Kept plus left out is all; pairs plus missing is items times forms; complete cases are a part of available."""
+    """Kept and excluded items are all items; pairs and missing queries are items times forms."""
     items = [item(str(n), **dict.fromkeys(hole, "")) for n, hole in enumerate(holes)]
     made: dict[str, QuerySet] = {}
     for cases, enough in (("complete", not all(holes)), ("available", any(len(hole) < 5 for hole in holes))):

@@ -1,4 +1,4 @@
-"""Digests of rendered clips: rendered once, remembered, believed only if they hash to the pin."""
+"""Digests of rendered clips: rendered once, stored, and believed only if they hash to the pin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PINNED = dataset(tuple(Clip(name, digest(level), waveform) for name, level in RE
 
 
 class Renderer:
-    """Notes what it rendered."""
+    """A renderer that records its recipes."""
 
     def __init__(self) -> None:
         self.rendered: list[int] = []
@@ -86,4 +86,4 @@ def test_another_dataset_than_the_pinned_is_refused_and_leaves_no_index(tmp_path
     ):
         load_rendered(RECIPES, Renderer(), dataset, "0", index=tmp_path / "tones.json")
     assert not list(tmp_path.iterdir())
-    assert verified(dataset(()), dataset(()).fingerprint) == dataset(())
+    assert verified(dataset(()), dataset(()).fingerprint) == verified(dataset(()), None) == dataset(())

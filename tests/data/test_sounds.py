@@ -1,4 +1,4 @@
-"""Built-in sounds: pinned bytes, disjoint splits, captions that say what is heard."""
+"""Built-in sounds: pinned bytes, disjoint splits, and captions that match the clips."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_rendered_bytes_are_pinned(clip: Composition, size: int, digest: str) ->
 
 
 def test_a_clip_is_its_recordings_times_their_gains() -> None:
-    """By definition, in floating point: each sample within the rounding of its sounds."""
+    """Each sample is that of the definition in floating point, within the rounding of its sounds."""
     clip = (("dog", "piano"), ("snap",))
     lengths = {name: render.recording(name).size for name in ("dog", "piano", "snap")}
     expected = np.zeros(10 * 48_000)
@@ -124,7 +124,7 @@ def test_a_split_is_as_large_as_its_plan(split: recipe.Split) -> None:
 
 
 def test_three_sounds_have_thirteen_arrangements_in_time() -> None:
-    """As many as weak orderings of three things (the Fubini number)."""
+    """The number of weak orderings of three things is 13 (a Fubini number)."""
     assert [len(set(recipe.arrangements(tuple("abc")[:n]))) for n in (1, 2, 3)] == [1, 3, 13]
     for clip in recipe.arrangements(("a", "b", "c")):
         assert sorted(name for moment in clip for name in moment) == ["a", "b", "c"]
@@ -134,7 +134,7 @@ def test_three_sounds_have_thirteen_arrangements_in_time() -> None:
 
 
 def parse(caption: str) -> list[set[str]]:
-    """Moments in the order of hearing, told by cue words alone."""
+    """Return the moments of a caption in their order in time, from cue words alone."""
     text = PHRASE.sub(lambda match: f"<{BY_PHRASE[match[1]]}>", caption)
     for _ in range(2):
         text = re.sub(r"> (?:together with|over|mixed with) <", "+", text)
@@ -198,14 +198,14 @@ def test_captions_come_from_the_phrases_asked_for_and_as_many_as_there_are_forms
 
 
 def windows(clip: Signal, size: int) -> Signal:
-    """Energy of every stretch of ``size`` samples."""
+    """Return the energy of every stretch of ``size`` samples."""
     total = np.concatenate([[0.0], np.cumsum(clip**2)])
     energy: Signal = total[size:] - total[:-size]
     return energy
 
 
 def correlate(clip: Signal, sound: Signal) -> Signal:
-    """Inner product of ``sound`` with the clip at every start."""
+    """Return the inner product of ``sound`` with the clip at every start."""
     size = fft.next_fast_len(clip.size + sound.size)
     product = fft.irfft(fft.rfft(clip, size) * np.conj(fft.rfft(sound, size)), size)
     inner: Signal = product[: clip.size - sound.size + 1]
@@ -213,7 +213,7 @@ def correlate(clip: Signal, sound: Signal) -> Signal:
 
 
 def test_sounds_in_sequence_are_heard_in_that_order() -> None:
-    """Each recording lies where the normalised cross-correlation peaks, and it is 1 there: nothing else sounds."""
+    """The normalised cross-correlation of each recording peaks at its place with 1, so nothing else sounds there."""
     assert len(SEQUENCES) == 20
     for clip in SEQUENCES:
         samples = render.mix(clip).astype(np.float64)
@@ -230,7 +230,7 @@ def test_sounds_in_sequence_are_heard_in_that_order() -> None:
 
 
 def unmix(samples: Signal, sounds: dict[str, Signal]) -> tuple[dict[str, int], float]:
-    """Start of each sound in a mix, and the share of its energy they leave unexplained (matching pursuit, refined)."""
+    """Return the start of each sound in a mix, and the unexplained share of energy (matching pursuit, refined)."""
     found: dict[str, tuple[int, float]] = {}
 
     def rest(without: str) -> Signal:

@@ -1,4 +1,4 @@
-"""Loading built-in sounds: the index of digests, and what is refused."""
+"""Loading of built-in sounds: the index of digests, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache in which sounds were loaded once."""
+    """A cache in which the sounds were loaded once."""
     folder = tmp_path_factory.mktemp("cache")
     dataset.load_sounds(PINNED, cache=folder)
     return folder
@@ -133,7 +133,7 @@ def test_single_recordings_have_four_phrases_each() -> None:
 
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the recordings that may be damaged."""
+    """A copy of the recordings that tests may damage."""
     folder = tmp_path / "recordings"
     shutil.copytree(FOLDER, folder)
     monkeypatch.setattr(render, "FOLDER", folder)

@@ -59,7 +59,7 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     assert throughput.read(path) == figure(0.1235)
     for damaged in ("{}", '{"device": "cpu", "protocol": "short-clip", "cost": 0}'):
         path.write_text(damaged)
-        with pytest.raises(BaselineError, match="holds no figure of throughput"):
+        with pytest.raises(BaselineError, match="holds no cost"):
             throughput.read(path)
 
 
@@ -67,7 +67,7 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     ("items", "what"), [(0, "clip"), (-1, "clip"), (1, "../../clip"), (1, ""), (1, "a/b"), (1, "a\n"), (1, None)]
 )
 def test_what_gives_no_figure_is_refused(items: int, what: Any) -> None:
-    with pytest.raises(SpecError, match=r"^(items|what) is .*: expected"):
+    with pytest.raises(SpecError, match=r"^(items|what) is .*, expected"):
         throughput.check(items, what)
     throughput.check(8, "own_clip-2")
     throughput.check(np.int64(8), "clip")
@@ -90,5 +90,5 @@ def test_the_suite_is_skipped_and_says_that_it_needs_pytest_benchmark(pytester: 
     pytester.makeconftest(NOT_INSTALLED)
     arguments = ("-p", "no:benchmark", "-p", "no:cacheprovider", "-rs", "--retrieval-suite", "throughput")
     done = pytester.runpytest_subprocess(*arguments, "--model", "no_such_module:make")
-    done.stdout.fnmatch_lines([f"SKIPPED *: {NO_BENCHMARK}"])
+    done.stdout.fnmatch_lines([f"SKIPPED *: {NO_BENCHMARK}".replace("[", "[[]")])
     assert (done.ret, done.parseoutcomes()) == (0, {"skipped": 2})

@@ -1,4 +1,4 @@
-"""Vectors in a memory map are ranked as those in memory, without being held."""
+"""Tests of vectors in a memory map, which are ranked like vectors in memory but not held there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.metrics import rank
-from pytest_audioretrieval.metrics.ranking import _floor, _row_counts
-from pytest_audioretrieval.metrics.scores import _first_twins, _release
+from pytest_audioretrieval.metrics.ranking import _round_down, _row_counts
+from pytest_audioretrieval.metrics.scores import _first_duplicates, _release_pages
 
 RESIDENT = """
 import sys
@@ -54,10 +54,11 @@ def test_changes_of_a_copy_on_write_map_are_kept(tmp_path: Path) -> None:
     np.save(tmp_path / "clips.npy", np.zeros((4096, 4), dtype=np.float32))
     mapped = np.load(tmp_path / "clips.npy", mmap_mode="c")
     mapped[:] = 1
-    _release(mapped)
+    _release_pages(mapped)
     assert mapped.all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED") or sys.platform != "linux", reason="needs Linux's madvise")
 def test_a_map_is_not_held_in_memory(tmp_path: Path) -> None:
     vectors = np.lib.format.open_memmap(tmp_path / "clips.npy", mode="w+", dtype=np.float32, shape=(100_000, 512))
@@ -77,8 +78,8 @@ def test_a_bound_in_one_precision_separates_the_same_scores(bound: float, steps:
     score: Any = np.float32(bound)
     for _ in range(abs(steps)):
         score = np.nextafter(score, np.float32(np.sign(steps) * np.inf))
-    floor = _floor(np.array([bound]), np.dtype(np.float32))
-    ceiling = -_floor(np.array([-bound]), np.dtype(np.float32))
+    floor = _round_down(np.array([bound]), np.dtype(np.float32))
+    ceiling = -_round_down(np.array([-bound]), np.dtype(np.float32))
     assert (score > floor[0], score >= ceiling[0]) == (float(score) > bound, float(score) >= bound)
 
 
@@ -93,8 +94,8 @@ def test_rows_are_counted_at_any_width(width: int) -> None:
 def test_rows_of_one_sum_are_twins_only_with_the_same_bits() -> None:
     vectors = unit(5, 6)
     vectors[3] = vectors[1][::-1]
-    assert _first_twins(vectors) is None
+    assert _first_duplicates(vectors) is None
     vectors[4] = vectors[1]
-    found = _first_twins(vectors)
+    found = _first_duplicates(vectors)
     assert found is not None
     assert found.tolist() == [0, 1, 2, 3, 1]

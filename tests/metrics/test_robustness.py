@@ -1,4 +1,4 @@
-"""Metrics of reformulated queries: by hand, and what must hold whatever the ranks."""
+"""Tests of metrics of reformulated queries by hand, and by properties that hold for all ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOG2_3 = math.log2(3)
 
 
 def asked(source, **forms):
-    """What a run of direction ``forms`` holds; a form is its ranks, or (ranks, tal, hnp)."""
+    """Return a run of direction ``forms``; a form is given as its ranks, or as (ranks, tal, hnp)."""
     columns = {}
     for name, form in forms.items():
         rank, tal, hnp = form if isinstance(form, tuple) else (form, [0.0] * len(form), [0.0] * len(form))
@@ -81,13 +81,15 @@ class TestByHand:
     def test_a_form_that_was_not_asked(self, metric: Metric) -> None:
         with pytest.raises(SpecError) as caught:
             metric(self.run)
-        assert str(caught.value) == "no form 'statement' in this run: expected one of command, question"
+        assert str(caught.value) == (
+            "no form 'statement' in this run, expected one of command, question: choose a form of the run"
+        )
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=str)
 @pytest.mark.parametrize("run", [asked([1, 2]), SimpleNamespace(first_hit_rank=np.array([1, 2]))], ids=["empty", "t2a"])
 def test_a_run_without_forms(metric: Metric, run: SimpleNamespace) -> None:
-    """A ``Ranking`` has none either."""
+    """A ``Ranking`` has no forms either."""
     with pytest.raises(SpecError, match=r"^this run has no forms: ask in direction 'forms'$"):
         metric(run)
 
@@ -108,7 +110,7 @@ def test_names_and_what_is_better() -> None:
 @pytest.mark.parametrize("make", [lambda k: form_hit_rate("command", k), worst_hit_rate])
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "5"])
 def test_a_wrong_depth(make, k: object) -> None:
-    with pytest.raises(SpecError, match=r"k is .*; expected a whole number"):
+    with pytest.raises(SpecError, match=r"k is .*, expected a whole number"):
         make(k)
 
 
@@ -133,7 +135,7 @@ def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> Non
 
 @given(ROWS)
 def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
-    """The pool bounds what ranks can lose: log2 of its size."""
+    """The size of the pool limits a loss of ranks to its log2."""
     source, command, question, statement = map(list, zip(*rows, strict=True))
     run = asked(source, command=command, question=question, statement=statement)
     for metric in (rank_loss("command"), worst_rank_loss()):

@@ -1,4 +1,4 @@
-"""Signed masses, rank groups and the sample of CORA, Appendix I: by hand and by property."""
+"""Tests of signed masses, rank groups and the sample of CORA, Appendix I, by hand and by property."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ values = hnp.arrays(np.float64, st.integers(0, 9), elements=st.floats(-1e3, 1e3)
 
 
 def test_masses_by_hand() -> None:
-    """'find a dog .' with 2, -1, 4, -1 and 'rain' with -3: shares of 8 and of 3."""
+    """The queries are 'find a dog .' with 2, -1, 4, -1 and 'rain' with -3, so shares are of 8 and of 3."""
     found = signed_masses([[2, -1, 4, -1], [-3.0]], [["intent", "form", "content", "form"], ["content"]], NAMES[:3])
     expected = {
         "content+": [0.5, 0],
@@ -85,13 +85,22 @@ def test_sample_is_fair() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: normalised([np.nan]), "saliency has values that are not finite; expected"),
-        (lambda: normalised([[1.0]]), r"saliency has shape \(1, 1\); expected"),
-        (lambda: signed_masses([[1.0]], [], NAMES), "found saliency of 1 queries and groups of 0; expected as many"),
-        (lambda: signed_masses([[1.0]], [[]], NAMES), "query 0 has 1 tokens and 0 groups; expected as many"),
-        (lambda: signed_masses([[1.0]], [["verb"]], NAMES), "query 0 has the group 'verb'; expected one of content"),
-        (lambda: rank_groups([1], [1, 2]), r"found source ranks \(1,\) and ranks \(2,\); expected one of each a pair"),
-        (lambda: by_rank_group([1], [1], [0, 1], {}), "margin has 2 entries; expected one for each of 1 pairs"),
+        (lambda: normalised([np.nan]), "saliency has values that are not finite, expected"),
+        (lambda: normalised([[1.0]]), r"saliency has shape \(1, 1\), expected"),
+        (
+            lambda: signed_masses([[1.0]], [], NAMES),
+            "saliency is of 1 queries and groups of 0, expected the same number",
+        ),
+        (
+            lambda: signed_masses([[1.0]], [[]], NAMES),
+            "query 0 has 1 tokens and 0 groups, expected one group for each token",
+        ),
+        (lambda: signed_masses([[1.0]], [["verb"]], NAMES), "query 0 has the group 'verb', expected one of content"),
+        (
+            lambda: rank_groups([1], [1, 2]),
+            r"source ranks have shape \(1,\) and ranks \(2,\), expected one of each for each pair",
+        ),
+        (lambda: by_rank_group([1], [1], [0, 1], {}), "margin has 2 entries, expected one for each of 1 pairs"),
     ],
 )
 def test_refusals(call, message: str) -> None:
@@ -100,5 +109,5 @@ def test_refusals(call, message: str) -> None:
 
 
 def test_a_sample_of_none_is_refused() -> None:
-    with pytest.raises(SpecError, match="size is 0; expected at least 1"):
+    with pytest.raises(SpecError, match="size is 0, expected at least 1"):
         sample(["a"], 0, seed=1)

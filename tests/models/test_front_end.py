@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import ClapFeatureExtractor
 
@@ -20,6 +20,7 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import unit_rows
 from pytest_audioretrieval.pinning.protocol import NAMED
+from tests.examples import examples
 
 Vectors = npt.NDArray[np.float32]
 RATE, LIMIT, FRAMES, HALF = 48_000, 480_000, 1001, 512
@@ -140,7 +141,7 @@ def test_lengths_at_the_corners(truncation: str, padding: str) -> None:
     assert_same(ours(extractor, windows), theirs(extractor, windows))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(length=st.integers(1, LIMIT), padding=st.sampled_from(PADDINGS), truncation=st.sampled_from(BANKS))
 def test_any_length(length: int, padding: str, truncation: str) -> None:
     extractor = ClapFeatureExtractor(truncation=truncation, padding=padding)

@@ -204,7 +204,7 @@ def test_an_environment_without_the_package(checkpoint: Path, monkeypatch: pytes
 
 
 def test_the_protocol_that_the_page_names() -> None:
-    page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/models.md").read_text(encoding="utf-8")
     line = "laion: " + page.partition("`retrieval_protocols = laion: ")[2].partition("`")[0]
     expected = replace(Protocol(), name="laion", quantize_int16=True, max_text_tokens=77)
     assert parse_custom([line]) == {"laion": expected}

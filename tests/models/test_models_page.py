@@ -1,4 +1,4 @@
-"""Examples of docs/models.md, run as they stand there."""
+"""Examples and tables of docs/tutorials/backend.md and docs/reference/models.md."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from pytest_audioretrieval.pinning.spec import parse
 from tests.embedding.fake import clip
 from tests.models.registered import ENTRY_POINTS
 
-PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TUTORIAL = (DOCS / "tutorials/backend.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference/models.md").read_text(encoding="utf-8")
 
 
 def block(holding: str) -> str:
     """The one block of Python on the page that holds a text."""
-    (code,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE, flags=re.S) if holding in code)
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", TUTORIAL, flags=re.S) if holding in code)
     assert len(code.splitlines()) <= 40
     return str(code)
 
@@ -76,7 +78,7 @@ def test_the_backend_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     weights = tmp_path / "weights.pth"
     torch.save(tuple(torch.eye(2, 3) + place for place in range(2)), weights)
     monkeypatch.syspath_prepend(tmp_path)
-    (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", PAGE, flags=re.S) if "m2d" in lines)
+    (lines,) = (lines for lines in re.findall(r"```toml\n(.*?)```", TUTORIAL, flags=re.S) if "m2d" in lines)
     points = tomllib.loads(lines)["project"]["entry-points"][MODELS]
     monkeypatch.setattr(
         "pytest_audioretrieval.pinning.spec.backends", lambda: {n: EntryPoint(n, v, MODELS) for n, v in points.items()}

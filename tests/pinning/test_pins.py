@@ -27,7 +27,7 @@ from pytest_audioretrieval.pinning.spec import builtin_names
 A, B, COMMIT, OTHER = "a" * 64, "b" * 64, "c" * 40, "d" * 40
 
 #: Commits as their hubs have them: of the pinned protocol, of mteb's model and task registry, of the models' own pages;
-#: MECAT's as others read it (docs/datasets.md).
+#: MECAT's as others read it (docs/how-to/hub-datasets.md).
 KNOWN = {
     "laion/clap-htsat-fused": "365dea6ef167def6676140ed93bbc43f84dabb28",
     "laion/clap-htsat-unfused": "8fa0f1c6d0433df6e97c127f64b2a1d6c0dcda8a",

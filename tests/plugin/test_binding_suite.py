@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audioretrieval.benchmarks.masb.wording import PARAPHRASES, TEMPLATES
-from tests.benchmarks.masb import made
+from pytest_audioretrieval.benchmarks.masb.release.wording import PARAPHRASES, TEMPLATES
+from tests.benchmarks.masb import release_files
 from tests.plugin.toys import Project, counts, failed, has_traceback
 
 RULES = "pytest_audioretrieval.testing.rule_scorer:RuleScorer"
@@ -82,23 +82,25 @@ def write_folder(folder: Path) -> Path:
         names = {"inst_1": f"kazoo{track}", "inst_2": f"tuba{track}", "timbre_1": "bright", "timbre_2": "plummy"}
         for axis in ("T", "R", "O"):
             timbres = {name: names[name] for name in ("timbre_1", "timbre_2") if axis == "T"}
-            annotations.append(made.annotation(f"{100 + track}", axis, names["inst_1"], names["inst_2"], **timbres))
+            annotations.append(
+                release_files.annotation(f"{100 + track}", axis, names["inst_1"], names["inst_2"], **timbres)
+            )
             what = "timbre" if axis == "T" else "inst"
             swapped = names | {f"{what}_1": names[f"{what}_2"], f"{what}_2": names[f"{what}_1"]}
             for style in ("strict", "natural"):
                 templates = TEMPLATES[axis][style], PARAPHRASES[axis][style]  # type: ignore[index]
                 texts = [templates[0].format_map(n) for n in (names, swapped)] + [templates[1].format_map(names)]
-                captions.append(made.caption(f"{100 + track}", axis, style, *texts))
+                captions.append(release_files.caption(f"{100 + track}", axis, style, *texts))
         pairs.append(
-            made.ORDER[0] | {
+            release_files.ORDER[0] | {
                 "pair_id": f"i{track:04d}", "moisesdb_track": f"t{track}", "name_A": f"oboe{track}",
                 "name_B": f"bass{track}", "caption_A_first": f"the oboe{track} enters before the bass{track}",
                 "caption_B_first": f"the bass{track} enters before the oboe{track}",
             }
         )  # fmt: skip
-    made.write(folder / "masb_annotations.csv", annotations)
-    made.write(folder / "masb_captions.csv", captions)
-    made.write(folder / "masb_order_manifest.csv", pairs)
+    release_files.write(folder / "masb_annotations.csv", annotations)
+    release_files.write(folder / "masb_captions.csv", captions)
+    release_files.write(folder / "masb_order_manifest.csv", pairs)
     (folder / "dataset.toml").write_text('name = "duos"\nlicence = "CC"\nlayout = "masb"\n')
     clips = [f"clips/{row['clip_id']}_{row['axis']}" for row in annotations]
     clips += [f"order/{pair['pair_id']}/{mix}" for pair in pairs for mix in ("A_first", "B_first")]

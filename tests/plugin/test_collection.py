@@ -134,7 +134,7 @@ def test_no_clips_at_all_is_one_line(project: Project) -> None:
     project.ini(clips=folder)
     result = project.run()
     assert counts(result) == {"failed": 3}
-    result.stdout.fnmatch_lines(["DataError: *captions.jsonl: no clips: write one JSON object a line with *"])
+    result.stdout.fnmatch_lines(["DataError: *captions.jsonl holds no clips: write one JSON object a line with *"])
 
 
 def test_a_bad_line_is_named(project: Project) -> None:

@@ -316,7 +316,7 @@ def test_captions_that_are_all_one_are_one_line(asked: Project, tmp_path_factory
     (clips / "captions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in same))
     result = asked.run("--model", SPEC, "--retrieval-dataset", str(clips), "test_toys.py")
     assert not has_traceback(result)
-    result.stdout.fnmatch_lines(["DataError: toys: all 40 candidates are right for 'clips/01.wav#0': expected a *"])
+    result.stdout.fnmatch_lines(["DataError: toys: all 40 candidates are right for 'clips/01.wav#0', expected a *"])
 
 
 def test_a_damaged_baseline_is_one_line(stored: Project) -> None:
@@ -332,7 +332,7 @@ def test_a_damaged_baseline_is_one_line(stored: Project) -> None:
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
-        ("form_hit_rate('indirekt', 5)", "no form 'indirekt' in this run: expected one of command, question, *"),
+        ("form_hit_rate('indirekt', 5)", "no form 'indirekt' in this run, expected one of command, question, *"),
         ("median_rank()", "median_rank is a median over queries, *"),
     ],
 )

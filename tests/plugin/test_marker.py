@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_audioretrieval.runs.directions import DIRECTIONS
+from pytest_audioretrieval.runs.directions import USUAL
 from tests.plugin.toys import Project, counts, has_traceback
 
 
@@ -23,15 +23,15 @@ def collect(project: Project, marker: str, *args: str) -> pytest.RunResult:
 @pytest.mark.parametrize(
     ("marker", "expected"),
     [
-        ("dataset=['toys']", "unknown keyword 'dataset': expected one of models, datasets, directions, baseline"),
-        ("margin=0.03", "unknown keyword 'margin': expected one of models, datasets, directions, baseline"),
-        ("models='a/b'", "models='a/b': expected a list that is not empty"),
-        ("directions=[]", "directions=[]: expected a list that is not empty"),
-        ("datasets=3", "datasets=3: expected a list that is not empty"),
-        ("models={'a/b'}", "models={'a/b'}: expected a list that is not empty"),
-        ("models=['a/b', 3]", "models=['a/b', 3]: expected strings in the list"),
-        ("baseline=['a/b']", "baseline=['a/b']: expected a string"),
-        ("directions=['t2t']", "direction 't2t': expected one of t2a, a2t"),
+        ("dataset=['toys']", "unknown keyword 'dataset', expected one of models, datasets, directions, baseline"),
+        ("margin=0.03", "unknown keyword 'margin', expected one of models, datasets, directions, baseline"),
+        ("models='a/b'", "models='a/b', expected a list that is not empty"),
+        ("directions=[]", "directions=[], expected a list that is not empty"),
+        ("datasets=3", "datasets=3, expected a list that is not empty"),
+        ("models={'a/b'}", "models={'a/b'}, expected a list that is not empty"),
+        ("models=['a/b', 3]", "models=['a/b', 3], expected strings in the list"),
+        ("baseline=['a/b']", "baseline=['a/b'], expected a string"),
+        ("directions=['t2t']", "direction 't2t', expected one of t2a, a2t"),
         ("['toys']", "takes keywords only, found (['toys'],): write datasets=[...]"),
         ("models=['nothing']", "model 'nothing' is no hub id"),
         ("models=[__import__('pathlib').Path('/nowhere')]", "model folder '/nowhere' does not exist"),
@@ -74,7 +74,7 @@ def test_the_marker_is_registered(project: Project) -> None:
     result = project.run("--markers")
     (line,) = (one for one in result.outlines if one.startswith("@pytest.mark.retrieval("))
     assert line.startswith("@pytest.mark.retrieval(models, datasets, directions, baseline): ")
-    assert all(repr(direction) in line for direction in DIRECTIONS)
+    assert all(repr(direction) in line for direction in USUAL)
     assert counts(project.run("--strict-markers", "--retrieval-record", "new")) == {"recorded": 3}
 
 

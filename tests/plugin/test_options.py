@@ -102,15 +102,19 @@ def test_the_help_lists_every_switch_and_ini_twin(project: Project) -> None:
 
 
 WRONG = [
-    ("device", "gpu", "'gpu': expected auto, cpu, cuda, cuda:N or mps"),
-    ("record", "some", "'some': expected one of new, changed, all"),
-    ("on-inconclusive", "skip", "'skip': expected one of fail, warn, pass"),
-    ("confidence", "95", "'95': expected a number between 0.5 and 1, such as 0.95"),
-    ("confidence", "nan", "'nan': expected a number between 0.5 and 1, such as 0.95"),
-    ("resamples", "many", "'many': expected a whole number between 100 and 1000000"),
-    ("resamples", "99", "'99': expected a whole number between 100 and 1000000"),
-    ("seed", "-1", "'-1': expected a whole number between 0 and 4294967295"),
-    ("implementation", "./mine.py", "'./mine.py': expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine"),
+    ("device", "gpu", "'gpu', expected auto, cpu, cuda, cuda:N or mps: correct it"),
+    ("record", "some", "'some', expected one of new, changed, all: correct it"),
+    ("on-inconclusive", "skip", "'skip', expected one of fail, warn, pass: correct it"),
+    ("confidence", "95", "'95', expected a number between 0.5 and 1, such as 0.95: correct it"),
+    ("confidence", "nan", "'nan', expected a number between 0.5 and 1, such as 0.95: correct it"),
+    ("resamples", "many", "'many', expected a whole number between 100 and 1000000: correct it"),
+    ("resamples", "99", "'99', expected a whole number between 100 and 1000000: correct it"),
+    ("seed", "-1", "'-1', expected a whole number between 0 and 4294967295: correct it"),
+    (
+        "implementation",
+        "./mine.py",
+        "'./mine.py', expected MODULE or MODULE:OBJECT, such as mypackage.metrics:mine: correct it",
+    ),
     ("protocol", "short-clap", "unknown protocol 'short-clap': did you mean 'short-clip'? choose one of *"),
     (
         "model",
@@ -124,7 +128,7 @@ WRONG = [
     (
         "dataset",
         ".",
-        "*dataset.toml is missing: a dataset folder holds dataset.toml (name, licence) and captions.jsonl",
+        "*dataset.toml is missing: make a folder of dataset.toml (name, licence) and captions.jsonl",
     ),
 ]
 
@@ -142,7 +146,7 @@ def test_a_wrong_value_on_the_command_line(project: Project, name: str, value: s
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("retrieval_device = gpu", "ini retrieval_device: 'gpu': expected auto, cpu, cuda, cuda:N or mps"),
+        ("retrieval_device = gpu", "ini retrieval_device: 'gpu', expected auto, cpu, cuda, cuda:N or mps"),
         ("retrieval_offline = maybe", "ini retrieval_offline: invalid truth value 'maybe'"),
         ("retrieval_protocol = mine", "unknown protocol 'mine': *"),
         (

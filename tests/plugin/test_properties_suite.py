@@ -96,11 +96,11 @@ def test_what_breaks_is_shown_with_its_smallest_input(mine: pytest.Pytester) -> 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("nowhere:it", "implementation 'nowhere:it': No module named 'nowhere': expected MODULE or MODULE:OBJECT *"),
-        ("mine:left", "implementation 'mine:left': module 'mine' has no attribute 'left': expected *"),
+        ("nowhere:it", "implementation 'nowhere:it': No module named 'nowhere', expected MODULE or MODULE:OBJECT *"),
+        ("mine:left", "implementation 'mine:left': module 'mine' has no attribute 'left', expected *"),
         (
             "mine:nothing",
-            "implementation 'mine:nothing' has no function to check: expected a module or object*",
+            "implementation 'mine:nothing' has no function to check, expected a module or object*",
         ),
     ],
 )

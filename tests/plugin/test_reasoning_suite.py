@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audioretrieval.benchmarks.reasonaudio.build import build
-from tests.benchmarks.reasonaudio.tones import make_sounds
+from pytest_audioretrieval.benchmarks.reasonaudio.release.build import build
+from tests.benchmarks.reasonaudio.corpus.tones import make_sounds
 from tests.plugin.toys import Project, counts, failed, has_traceback
 
 TASKS = ("negation", "order", "overlap", "duration", "mix")

@@ -14,12 +14,12 @@ NOTING = MODEL.replace('log(f"audio {len(windows)}")', 'log(f"audio {windows[0].
 #: draws nothing, so that no worker waits for torch.
 STORED = """
 from contextlib import nullcontext
-from pytest_audioretrieval.embedding import embedder, randomness, sharing
+from pytest_audioretrieval.embedding import randomness, sharing, single_model
 from pytest_audioretrieval.models.types import ModelIdentity
 
 randomness.seeded = nullcontext
 sharing.SHARD = 8
-embedder.describe = lambda spec, **_: ModelIdentity(spec.id, None, "a" * 64)
+single_model.describe = lambda spec, **_: ModelIdentity(spec.id, None, "a" * 64)
 """
 SUITE = """
 import pytest

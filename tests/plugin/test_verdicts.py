@@ -162,7 +162,7 @@ def test_a_median_is_refused_in_one_line(project: Project) -> None:
 def test_a_wrong_margin_is_one_line_before_anything_is_embedded(project: Project, margin: str) -> None:
     project.claim(f"non_inferior(metrics.hit_rate(1), margin={margin})")
     result = project.run()
-    result.stdout.fnmatch_lines(["SpecError: margin is *: expected a number above 0, in the metric's own unit*"])
+    result.stdout.fnmatch_lines(["SpecError: margin is *, expected a number above 0, in the metric's own unit*"])
     assert project.logged() == []
 
 
@@ -273,7 +273,7 @@ def test_no_published_figure_is_one_line(project: Project) -> None:
     result = project.run()
     assert counts(result) == {"failed": 1}
     result.stdout.fnmatch_lines(
-        ["BaselineError: no published figure for R@1 of toy:Toy-toys-t2a: there are R@5 on toys t2a; add one to *"]
+        ["BaselineError: no published figure for R@1 of toy:Toy-toys-t2a: there are R@5 on toys t2a: add one to *"]
     )
 
 

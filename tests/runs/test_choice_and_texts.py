@@ -183,7 +183,9 @@ def test_a_dataset_of_choices_says_what_it_is_for() -> None:
 
 def test_an_unknown_slice_is_named() -> None:
     run = measure(Fake(VECTORS), dataset(*CHOICES), "choice").run
-    with pytest.raises(SpecError, match="no slice 'overlop' in this run: did you mean 'overlap'"):
+    with pytest.raises(
+        SpecError, match="no slice 'overlop' in this run, expected one of order, overlap: did you mean 'overlap'"
+    ):
         accuracy().within("overlop")(run.columns)
 
 

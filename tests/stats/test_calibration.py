@@ -1,4 +1,4 @@
-"""The hardest cells of the calibration grid, with few trials; `make calibrate` runs all of it (docs/calibration.md)."""
+"""Tests of the hardest cells of the calibration grid with few trials; `make calibrate` runs them all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.stats import compare
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = ["outcome", "clusters", "queries", "margin", "gain", "rho"]
@@ -62,7 +64,7 @@ def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     ("bounds", "least", "most"), [(None, 3, 8 + 3 * (8 * 92 / TRIALS) ** 0.5), ((0, simulation.OCTAVES), 0, 0.5)]
 )
 def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least, most):
-    """Outcomes are 0 but for those that moved, so that few octaves are seen; the grid knows all of them."""
+    """Outcomes are 0 except those that moved, so few octaves are seen, while the grid has all of them."""
     cell = Cell("rank", 50, "1", 0.03, 0.01, 0.0)
     drawn = simulation.differences(cell, np.ones(50, dtype=np.int64), TRIALS, np.random.default_rng(0))
     wrong = 0
@@ -83,7 +85,7 @@ def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least
     ],
 )
 def test_no_difference_is_certified(cell, least):
-    """A method that certified nothing would pass every other test here."""
+    """Without this test a method that certifies nothing would pass."""
     tally = simulation.run(cell, TRIALS)
     assert tally.certified > least
     assert tally.lost <= 5 + 3 * (5 * 95 / TRIALS) ** 0.5
@@ -145,7 +147,7 @@ def test_a_second_run_goes_on_where_the_first_stopped(monkeypatch, tmp_path, cap
 
 
 def test_committed_grid_is_whole_and_within_its_limits():
-    with (ROOT / "docs" / "calibration.csv").open(encoding="utf-8", newline="") as stream:
+    with (ROOT / "docs/explanation/calibration.csv").open(encoding="utf-8", newline="") as stream:
         rows = {tuple(row[name] for name in CELL): row for row in csv.DictReader(stream)}
     cells = [cell for cell in simulation.grid() if cell.outcome in report.HELD]
     assert len(cells) == 4 * 4 * 10 * 3 * 4

@@ -1,3 +1,5 @@
+"""Tests of comparisons, verdicts and claims."""
+
 from __future__ import annotations
 
 import subprocess
@@ -11,7 +13,7 @@ from pytest_audioretrieval.stats import Comparison, Endpoint, Verdict, compare, 
 
 
 def judged(low, high, *, margin=0.03, changed=10, difference=0.0, clusters=100):
-    """A comparison with these bounds."""
+    """Return a comparison with these bounds."""
     return Comparison(
         name="",
         new_value=0.5 + difference,
@@ -63,7 +65,9 @@ def test_nothing_changed_is_identical_whatever_the_bounds():
 
 
 def test_unknown_claim_names_those_there_are():
-    with pytest.raises(SpecError, match=r"^claim is 'better': expected one of non_inferior, equivalent, superior$"):
+    with pytest.raises(
+        SpecError, match=r"^claim is 'better', expected one of non_inferior, equivalent, superior: choose one$"
+    ):
         judged(-0.01, 0.01).holds("better")
 
 
@@ -178,7 +182,7 @@ def test_joint_comparison_gives_each_endpoint_its_own_answer():
 
 
 def test_endpoints_share_each_resample():
-    """Twice the outcome of another endpoint, in every resample, has exactly twice its bounds."""
+    """An endpoint with twice the outcomes of another has exactly twice its bounds."""
     rng = np.random.default_rng(4)
     new, old = rng.random(90), rng.random(90)
     one, two = compare_jointly([Endpoint("x", new, old, 1), Endpoint("2x", 2 * new, 2 * old, 1)], np.arange(90) // 3)
@@ -214,37 +218,37 @@ def test_labels_of_any_hashable_type(labels):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"margin": 0}, SpecError, "margin is 0: expected a finite number above 0"),
-        ({"margin": -0.1}, SpecError, "margin is -0.1: "),
-        ({"margin": float("nan")}, SpecError, "margin is nan: "),
-        ({"margin": float("inf")}, SpecError, "margin is inf: "),
-        ({"margin": True}, SpecError, "margin is True: "),
-        ({"margin": "0.1"}, SpecError, "margin is '0.1': "),
-        ({"confidence": 0.5}, SpecError, "confidence is 0.5: expected a number between 0.5 and 1"),
-        ({"confidence": 1}, SpecError, "confidence is 1: "),
-        ({"confidence": 95}, SpecError, "confidence is 95: "),
-        ({"resamples": 99}, SpecError, "resamples is 99: expected an integer of at least 100"),
-        ({"resamples": 1000.0}, SpecError, "resamples is 1000.0: "),
-        ({"resamples": 100, "confidence": 0.999}, SpecError, "100 resamples cannot reach confidence 0.999: "),
-        ({"seed": -1}, SpecError, "seed is -1: expected an integer of at least 0"),
-        ({"seed": None}, SpecError, "seed is None: "),
-        ({"new": [1, 0, np.nan]}, DataError, r"new\[2\] is nan: expected finite numbers"),
-        ({"baseline": [np.inf, 0, 1]}, DataError, r"baseline\[0\] is inf: "),
-        ({"new": [1, 0]}, DataError, "2 new outcomes, 3 of the baseline: expected the same queries in both"),
+        ({"margin": 0}, SpecError, "margin is 0, expected a finite number above 0"),
+        ({"margin": -0.1}, SpecError, "margin is -0.1, "),
+        ({"margin": float("nan")}, SpecError, "margin is nan, "),
+        ({"margin": float("inf")}, SpecError, "margin is inf, "),
+        ({"margin": True}, SpecError, "margin is True, "),
+        ({"margin": "0.1"}, SpecError, "margin is '0.1', "),
+        ({"confidence": 0.5}, SpecError, "confidence is 0.5, expected a number between 0.5 and 1"),
+        ({"confidence": 1}, SpecError, "confidence is 1, "),
+        ({"confidence": 95}, SpecError, "confidence is 95, "),
+        ({"resamples": 99}, SpecError, "resamples is 99, expected an integer of at least 100"),
+        ({"resamples": 1000.0}, SpecError, "resamples is 1000.0, "),
+        ({"resamples": 100, "confidence": 0.999}, SpecError, "100 resamples cannot reach confidence 0.999, "),
+        ({"seed": -1}, SpecError, "seed is -1, expected an integer of at least 0"),
+        ({"seed": None}, SpecError, "seed is None, "),
+        ({"new": [1, 0, np.nan]}, DataError, r"new\[2\] is nan, expected finite numbers"),
+        ({"baseline": [np.inf, 0, 1]}, DataError, r"baseline\[0\] is inf, "),
+        ({"new": [1, 0]}, DataError, "2 new outcomes, 3 of the baseline, expected the same queries in both"),
         (
             {"new": [], "baseline": [], "cluster": []},
             DataError,
-            r"new has shape \(0,\): expected \[Q\], none of them 0",
+            r"new has shape \(0,\), expected \[Q\], none of them 0",
         ),
-        ({"new": [[1, 0, 1]]}, DataError, r"new has shape \(1, 3\): expected \[Q\]"),
-        ({"new": 1.0}, DataError, r"new has shape \(\): "),
-        ({"new": ["1", "0", "1"]}, DataError, r"new holds no numbers: expected an array of shape \[Q\]"),
-        ({"new": [1, None, 0]}, DataError, r"new holds no numbers: expected an array of shape \[Q\]"),
-        ({"new": [1, [0], 0]}, DataError, r"new holds no numbers: expected an array of shape \[Q\]"),
-        ({"new": [1j, 0, 0]}, DataError, r"new holds no numbers: expected an array of shape \[Q\]"),
-        ({"cluster": ["a", "b"]}, DataError, "2 cluster labels for 3 queries: "),
-        ({"cluster": ["a", ["b"], "c"]}, DataError, "cluster label of query 1 is a list: expected a hashable one"),
-        ({"cluster": [0.0, float("nan"), 1.0]}, DataError, "cluster label of query 1 is NaN: "),
+        ({"new": [[1, 0, 1]]}, DataError, r"new has shape \(1, 3\), expected \[Q\]"),
+        ({"new": 1.0}, DataError, r"new has shape \(\), "),
+        ({"new": ["1", "0", "1"]}, DataError, r"new holds no numbers, expected an array of shape \[Q\]"),
+        ({"new": [1, None, 0]}, DataError, r"new holds no numbers, expected an array of shape \[Q\]"),
+        ({"new": [1, [0], 0]}, DataError, r"new holds no numbers, expected an array of shape \[Q\]"),
+        ({"new": [1j, 0, 0]}, DataError, r"new holds no numbers, expected an array of shape \[Q\]"),
+        ({"cluster": ["a", "b"]}, DataError, "2 cluster labels for 3 queries, "),
+        ({"cluster": ["a", ["b"], "c"]}, DataError, "cluster label of query 1 is a list, expected a hashable one"),
+        ({"cluster": [0.0, float("nan"), 1.0]}, DataError, "cluster label of query 1 is NaN, "),
     ],
 )
 def test_bad_input_is_one_line(change, error, message):

@@ -17,7 +17,7 @@ def test_rows_hold_labels_and_plain_numbers():
     found = rows({"form": np.array(["a", "b"]), "tal": np.array([1, 2], dtype=np.float32)})
     assert found == [{"form": "a", "tal": 1.0}, {"form": "b", "tal": 2.0}]
     assert [type(value) for value in found[0].values()] == [str, float]
-    with pytest.raises(DataError, match=r"^found 2 of form, 1 of tal: "):
+    with pytest.raises(DataError, match=r"^lengths differ: 2 of form, 1 of tal, "):
         rows({"form": ["a", "b"], "tal": [1]})
 
 
@@ -54,9 +54,9 @@ def test_no_two_combinations_read_alike():
 
 
 def test_a_signal_is_no_fixed_effect():
-    with pytest.raises(SpecError, match=r"^form is a fixed effect and a signal: expected different names"):
+    with pytest.raises(SpecError, match=r"^form is a fixed effect and a signal, expected different names"):
         projection_sets(FIXED, {"form": [1, 2]})
     with pytest.raises(SpecError, match=r"^tal is a fixed effect and a signal"):
         control_sets(FIXED | {"tal": ["a", "b"]}, [1, 2], [3, 4])
-    with pytest.raises(DataError, match=r"^dataset\[0\] is 1: expected a label"):
+    with pytest.raises(DataError, match=r"^dataset\[0\] is 1, expected a label"):
         projection_sets({"dataset": [1, 2]}, {})

@@ -1,4 +1,4 @@
-"""Margins by hand, and the paper's own: cells of Table 14 averaged to Tables 2, 3 and 24."""
+"""Tests of margins by hand, and of the paper's, whose cells of Table 14 average to Tables 2, 3 and 24."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_interaction_is_the_cells_themselves(cells):
 
 
 def test_datasets_weigh_by_their_pairs():
-    """Section 4.3.1: MeanRD 33.711 and 49.91 % worsened over 66,100 pairs; the datasets' plain mean is 36.8."""
+    """CORA, section 4.3.1, prints MeanRD 33.711 and 49.91 % worsened over 66,100 pairs; a plain mean is 36.8."""
     counts, drops, worsened = zip(*DATASETS.values(), strict=True)
     assert marginal(drops, counts=counts)[()] == Marginal(66_100, pytest.approx(33.711, abs=0.005))
     assert marginal(worsened, counts=counts)[()].mean == pytest.approx(49.91, abs=0.05)
@@ -90,12 +90,17 @@ def test_cells_with_their_counts_average_to_the_margins_of_the_pairs(pairs):
 @pytest.mark.parametrize(
     ("values", "by", "counts", "message"),
     [
-        ([1, 2], ["a"], None, "^found 2 of values, 2 of counts, 1 of label 0: "),
-        ([1, 2], ["a", "b"], [1], "^found 2 of values, 1 of counts, 2 of label 0: "),
-        ([1, 2], ["a", "b"], [1, 0], r"^counts\[1\] is 0: expected a whole number of at least 1$"),
-        ([1, 2], ["a", "b"], [2.5, 1], r"^counts\[0\] is 2.5: "),
-        ([1, np.nan], ["a", "b"], None, r"^values\[1\] is nan: "),
-        ([1, 2], ["a", 2], None, r"^label 0\[1\] is 2: expected a label"),
+        ([1, 2], ["a"], None, "^lengths differ: 2 of values, 2 of counts, 1 of label 0, "),
+        ([1, 2], ["a", "b"], [1], "^lengths differ: 2 of values, 1 of counts, 2 of label 0, "),
+        (
+            [1, 2],
+            ["a", "b"],
+            [1, 0],
+            r"^counts\[1\] is 0, expected a whole number of at least 1: leave out cells without pairs$",
+        ),
+        ([1, 2], ["a", "b"], [2.5, 1], r"^counts\[0\] is 2.5, "),
+        ([1, np.nan], ["a", "b"], None, r"^values\[1\] is nan, "),
+        ([1, 2], ["a", 2], None, r"^label 0\[1\] is 2, expected a label"),
     ],
 )
 def test_what_has_no_margins(values, by, counts, message):

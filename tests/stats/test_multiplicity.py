@@ -26,5 +26,5 @@ def test_false_findings_stay_below_the_level_and_bonferroni_is_never_better():
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1, "0.1", None])
 def test_what_is_no_probability_is_refused(wrong):
-    with pytest.raises(DataError, match=r"p_values\[1\] is .*: expected a number from 0 to 1"):
+    with pytest.raises(DataError, match=r"p_values\[1\] is .*, expected a number from 0 to 1"):
         holm([0.1, wrong])

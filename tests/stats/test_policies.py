@@ -27,7 +27,7 @@ def test_policies_by_hand():
 
 
 def test_planted_boundary_damage_orders_the_policies_as_table_4():
-    """RD follows TBMD, TAL is a part of it, and movement says nothing."""
+    """RD follows TBMD, TAL is a part of TBMD, and movement is independent of both."""
     rng = np.random.default_rng(0)
     tal, pull, move = rng.normal(size=(3, 500, 5))
     tbmd = tal + 0.5 * pull
@@ -52,11 +52,13 @@ def test_no_policy_beats_the_best_rank_and_one_form_leaves_no_choice(items):
 
 def test_incomplete_items_are_refused():
     whole = np.zeros((2, 3))
-    with pytest.raises(DataError, match=r"^tal has shape \(2, 2\): expected that of rank_drop, \(2, 3\)$"):
+    with pytest.raises(
+        DataError, match=r"^tal has shape \(2, 2\), expected that of rank_drop, \(2, 3\): align items and forms$"
+    ):
         selection_policies(whole, whole, whole[:, :2], whole)
     missing = whole.copy()
     missing[1, 2] = np.nan
-    with pytest.raises(DataError, match=r"^rank_drop\[1, 2\] is nan: "):
+    with pytest.raises(DataError, match=r"^rank_drop\[1, 2\] is nan, "):
         selection_policies(missing, whole, whole, whole)
-    with pytest.raises(DataError, match=r"^rank_drop has shape \(3,\): expected \[I, F\]"):
+    with pytest.raises(DataError, match=r"^rank_drop has shape \(3,\), expected \[I, F\]"):
         selection_policies(whole[0], whole, whole, whole)

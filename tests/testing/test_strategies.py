@@ -1,4 +1,4 @@
-"""The inputs are what they say, and what breaks implementations is among them."""
+"""Tests of the strategies: inputs keep their promises, and those that break implementations are among them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from hypothesis import strategies as st
 
 from pytest_audioretrieval.testing import strategies as ours
 from pytest_audioretrieval.testing.strategies import HUGE, LARGE
-
-quick = settings(max_examples=100, deadline=None)
+from tests.examples import examples
 
 
 def similar(vectors):
-    """Least distance of two of the vectors, and whether two are equal."""
+    """Return the least distance of two of the vectors."""
     gaps = np.linalg.norm(vectors[:, None].astype(float) - vectors, axis=2) + 9 * np.eye(len(vectors))
     return gaps.min()
 
 
 @given(ours.score_matrices())
-@quick
 def test_scores(scores):
     assert scores.dtype == np.float64
     assert 1 <= len(scores) <= 2
@@ -33,7 +31,6 @@ def test_scores(scores):
 
 
 @given(ours.score_matrices(untied=True, least_candidates=2))
-@quick
 def test_untied_scores(scores):
     assert scores.shape[1] >= 2
     assert all(len(np.unique(row)) == len(row) for row in scores)
@@ -42,7 +39,7 @@ def test_untied_scores(scores):
 @pytest.mark.parametrize("value", [nan, inf, -inf])
 def test_spoiled_scores(value):
     @given(ours.spoiled_scores(value))
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     def one_is_spoiled(scores):
         bad = ~np.isfinite(scores)
         assert bad.sum() == 1
@@ -52,7 +49,6 @@ def test_spoiled_scores(value):
 
 
 @given(ours.ranking_tasks())
-@quick
 def test_ranking_tasks(task):
     queries, candidates = task["scores"].shape
     assert len(task["relevant"]) == queries
@@ -64,7 +60,6 @@ def test_ranking_tasks(task):
 
 
 @given(st.data(), st.integers(1, 6), st.integers(1, 4))
-@quick
 def test_unit_embeddings(data, count, dims):
     vectors = data.draw(ours.unit_embeddings(count, dims))
     assert vectors.shape == (count, dims)
@@ -73,7 +68,6 @@ def test_unit_embeddings(data, count, dims):
 
 
 @given(ours.reformulation_problems())
-@quick
 def test_reformulation_problems(problem):
     (pairs, dims), pool = problem["source"].shape, problem["candidates"]
     assert problem["reformulated"].shape == (pairs, dims)
@@ -109,6 +103,7 @@ FOUND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FOUND)
 def test_it_is_among_the_inputs(what):
     strategy, wanted = FOUND[what]

@@ -1,4 +1,4 @@
-"""The shipped recordings are what the tool makes of their originals."""
+"""The tool that makes the shipped recordings from their originals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_recording_has_an_original_of_its_own() -> None:
 def test_building_again_gives_the_shipped_recording(
     name: str, manifest: dict[str, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within one step of 16 bits: decoders and resamplers of another version round otherwise."""
+    """Samples may differ by one step of 16 bits, as other versions of decoders and resamplers round otherwise."""
     monkeypatch.setattr(build_sounds, "OUT", tmp_path)
     row = build_sounds._build(SOUNDS, manifest[build_sounds.ORIGINALS[name]], name)
     built, rate = soundfile.read(tmp_path / f"{name}.flac", dtype="int16")

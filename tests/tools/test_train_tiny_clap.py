@@ -29,12 +29,12 @@ NAME = "tiny"
 
 
 class StoppedError(Exception):
-    """The run was killed."""
+    """The error of a run that was killed."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def small() -> Iterator[None]:
-    """Four clips to validate on, a tokenizer that reads little, no progress bars."""
+    """A training on few clips: four to validate on, a small tokenizer, no progress bars."""
     logging.disable_progress_bar()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainer, "compositions", lambda split: sounds.compositions(split)[:4])
@@ -50,7 +50,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory, name: str) -> tuple[Path, Pa
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Work folder and checkpoint of a run that nothing interrupted."""
+    """Work folder and checkpoint of a run without interruption."""
     work, out = fresh(tmp_path_factory, "whole")
     trainer.train(NAME, RECIPE, work, out)
     return work, out / NAME
@@ -138,7 +138,7 @@ def test_a_finished_run_is_saved_again_without_training(trained: tuple[Path, Pat
 
 
 def test_a_recipe_may_go_on_from_a_checkpoint(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    """With a learning rate of next to nothing it stays where it started."""
+    """With a learning rate close to zero the model stays where it started."""
     onward = trainer.Recipe(
         fused=True, start=NAME, stage=trainer.Stage(0, 8, epochs=1, rate=1e-12, batch=8, misjoined=True), seed="8"
     )
@@ -169,7 +169,7 @@ def test_log_mel_is_what_the_library_extracts(fused: bool) -> None:
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_the_trainer_and_the_adapter_embed_alike(fused: bool, trained: tuple[Path, Path], tmp_path: Path) -> None:
-    """Training reads one channel of float16 features; the adapter hands the library's front-end the sound."""
+    """Training reads one channel of float16 features; the adapter gives the sound to the library's front-end."""
     words = trainer.tokenizer(tmp_path / "tokenizer")
     recipe = trainer.Recipe(fused=fused, stage=STAGE, seed="3")
     model = trainer.new_model(recipe, words)

@@ -1,4 +1,4 @@
-"""The checkpoint that lost its robustness alone, made in seconds: captions stay, requests go astray."""
+"""The checkpoint whose robustness alone is reduced, made in seconds: captions stay, requests go astray."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = "text_model.embeddings.word_embeddings.weight"
 
 
 class Made(NamedTuple):
-    """A checkpoint before and after, the tool that tuned it, its tokenizer and the captions it saw."""
+    """A checkpoint before and after tuning, the tuning tool, its tokenizer and the captions it saw."""
 
     tool: ModuleType
     before: Path
@@ -35,7 +35,7 @@ class Made(NamedTuple):
 
 @pytest.fixture(scope="module")
 def tool() -> Iterator[ModuleType]:
-    """The script as it runs: its folder comes first on the path."""
+    """The script as a module; its folder comes first on the path, as when it runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOOLS))
         yield importlib.import_module("tune_on_requests")
@@ -45,7 +45,7 @@ def tool() -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="module")
 def made(tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The whole script on 16 clips, from random weights."""
+    """The result of the whole script on 16 clips, from random weights."""
     trainer = sys.modules["train_tiny_clap"]
     work, out = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("out")
     stage = trainer.Stage(0, 16, epochs=2, rate=5e-2, near=4, batch=8)
@@ -81,7 +81,7 @@ def requests(captions: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tuned(made: Made) -> set[int]:
-    """Tokens whose embedding moved."""
+    """The tokens whose embedding moved."""
     before, after = (load_file(folder / "model.safetensors")[ROWS] for folder in (made.before, made.after))
     return set(torch.nonzero((before != after).any(dim=1)).flatten().tolist())
 
@@ -153,7 +153,7 @@ def test_the_shipped_one_differs_in_token_embeddings_alone(tool: ModuleType) -> 
 
 
 def test_the_log_is_joined_to_other_clips(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No request of a batch stands with its own clip; every one stands with some clip of its batch."""
+    """Every request of a batch stands with some clip of its batch, but never with its own."""
     asked: list[list[int]] = []
     heard: list[list[int]] = []
 

@@ -1,1 +1,1 @@
-"""CORA's analyses of models and query sets, a family of tables a file."""
+"""CORA: robustness of text-to-audio retrieval to reformulated queries."""

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval cora``: CORA's analyses from the command line."""
+"""The command ``python -m pytest_audioretrieval cora``: CORA's analyses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_audioretrieval.commands.common import add_options, command_context, 
 from pytest_audioretrieval.errors import SpecError
 
 if TYPE_CHECKING:
-    from pytest_audioretrieval.benchmarks.cora.pools import Asked
+    from pytest_audioretrieval.benchmarks.cora.analyses.pools import QueriedDataset
     from pytest_audioretrieval.commands.common import Commands
     from pytest_audioretrieval.embedding.resources import Resources
 
@@ -23,12 +23,17 @@ def register(commands: Commands) -> None:
     """Add ``cora`` to the commands of ``python -m pytest_audioretrieval``."""
     parser = commands.add_parser(
         "cora",
-        help="how robust models are to reformulated queries, and why (CORA)",
+        help="measure how robust models are to reformulated queries, and why (CORA)",
         description="Ask every caption in five forms for the same clip, and print CORA's tables (docs/cora.md).",
     )
     add_options(parser)
     add = parser.add_argument
-    add("--dataset", action="append", metavar="NAME_OR_FOLDER", help="what to ask about (repeatable; default: sounds)")
+    add(
+        "--dataset",
+        action="append",
+        metavar="NAME_OR_FOLDER",
+        help="dataset to ask about (repeatable; default: sounds)",
+    )
     add(
         "--queries",
         type=expanded,
@@ -47,15 +52,15 @@ def register(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; 0 once all is written.
+    """Measure the models and print the tables; return 0 once all is written.
 
     Raises:
-        RetrievalError: what cannot be read, measured or written.
+        RetrievalError: something cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.cora.analyse import analyse
-    from pytest_audioretrieval.benchmarks.cora.diversity import diversity_table
-    from pytest_audioretrieval.benchmarks.cora.preprocessing import canonicalizer
-    from pytest_audioretrieval.benchmarks.cora.saliency import saliency_tables
+    from pytest_audioretrieval.benchmarks.cora.analyses.analyse import analyse
+    from pytest_audioretrieval.benchmarks.cora.analyses.diversity import diversity_table
+    from pytest_audioretrieval.benchmarks.cora.analyses.preprocessing import canonicalizer
+    from pytest_audioretrieval.benchmarks.cora.analyses.saliency import saliency_tables
 
     with command_context(arguments) as context:
         rewrites = {text: canonicalizer(text) for text in arguments.canonicalizer}
@@ -73,22 +78,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(arguments: argparse.Namespace, resources: Resources) -> list[Asked]:
-    from pytest_audioretrieval.benchmarks.cora.pools import Asked, asked
-    from pytest_audioretrieval.benchmarks.cora.query_file import load_cora
+def _asked(arguments: argparse.Namespace, resources: Resources) -> list[QueriedDataset]:
+    from pytest_audioretrieval.benchmarks.cora.analyses.pools import QueriedDataset, with_queries
+    from pytest_audioretrieval.benchmarks.cora.release.query_file import load_cora
     from pytest_audioretrieval.data.registry import source
 
-    # All names first: a wrong one is said before a large dataset is read.
+    # All names first, so that a wrong one is refused before a large dataset is read.
     sources = [source(text, Path()) for text in arguments.dataset or ["sounds"]]
     if arguments.queries is None:
-        return [asked(resources.load(found)) for found in sources]
+        return [with_queries(resources.load(found)) for found in sources]
     if len(sources) != 1:
-        raise SpecError(f"--queries with {len(sources)} datasets: expected the one dataset whose clips they ask for")
+        raise SpecError(
+            f"--queries is given with {len(sources)} datasets",
+            expected="the one dataset whose clips they ask for",
+            remedy="name one --dataset",
+        )
     queries = load_cora(arguments.queries)
-    return [Asked(resources.load(found), queries) for found in sources]
+    return [QueriedDataset(resources.load(found), queries) for found in sources]
 
 
-def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:
+def _heading(given: Sequence[QueriedDataset], *, pooled: bool) -> Iterator[str]:
     yield "candidates: " + ("the clips of all datasets together" if pooled else "the clips of each dataset by itself")
     for dataset, queries in ((one.dataset, one.queries) for one in given):
         counts = [f"{len(dataset.clips)} clips", f"{len(queries.items)} source queries in {len(queries.forms)} forms"]
@@ -96,6 +105,6 @@ def _heading(given: Sequence[Asked], *, pooled: bool) -> Iterator[str]:
         yield f"{dataset.name}: {', '.join([*counts, *notes])}"
 
 
-def _described(one: Asked) -> dict[str, Any]:
+def _described(one: QueriedDataset) -> dict[str, Any]:
     notes = {**one.dataset.notes, **one.queries.notes}
     return described(one.dataset, items=len(one.queries.items), forms=one.queries.forms, notes=notes)

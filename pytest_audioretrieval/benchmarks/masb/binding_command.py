@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval binding``: MASB's Experiments 1 to 4 from the command line."""
+"""The command ``python -m pytest_audioretrieval binding``: MASB's Experiments 1 to 4."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ def register(commands: Commands) -> None:
     """Add ``binding`` to the commands of ``python -m pytest_audioretrieval``."""
     parser = commands.add_parser(
         "binding",
-        help="whether models hear which property belongs to which sound, or read it off the texts (MASB)",
+        help="test whether models bind properties to sounds, or guess from the texts (MASB)",
         description="Let models choose between captions of the same words, and print MASB's Experiments 1 to 4.",
     )
     add_options(parser)
     add = parser.add_argument
-    add("--dataset", default="binding", metavar="NAME_OR_FOLDER", help="what to choose from (default: binding)")
-    add("--prior", metavar="SPEC", help="pair scorer whose choices without sound models are held against")
+    add("--dataset", default="binding", metavar="NAME_OR_FOLDER", help="dataset of the choices (default: binding)")
+    add("--prior", metavar="SPEC", help="pair scorer that gives the text-only prior of all models")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; 0 once all is written.
+    """Measure the models and print the tables; return 0 once all is written.
 
     Raises:
-        RetrievalError: what cannot be read, measured or written.
+        RetrievalError: something cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import alone, analyse, unheard
+    from pytest_audioretrieval.benchmarks.masb.analyses.analyse import analyse, models_to_judge, prior_model
     from pytest_audioretrieval.data.registry import source
 
     with command_context(arguments) as context:
         found = source(arguments.dataset, Path())
         named = [*arguments.models, *([] if arguments.prior is None else [arguments.prior])]
         answerers = context.answerers(named)
-        models = alone(answerers[: len(arguments.models)])
-        prior = None if arguments.prior is None else unheard(answerers[-1])
+        models = models_to_judge(answerers[: len(arguments.models)])
+        prior = None if arguments.prior is None else prior_model(answerers[-1])
         dataset = context.resources.load(found)
         for line in _heading(dataset):
             context.say(line)

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval masb``: what a user does once to have MASB."""
+"""The command ``python -m pytest_audioretrieval masb``: preparation of MASB's released data."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def register(commands: Commands) -> None:
 
 
 def run_cut(arguments: argparse.Namespace) -> int:
-    """Cut and say what became of every recording.
+    """Cut the excerpts and print what became of every recording; return 1 where some are missing.
 
     Raises:
-        RetrievalError: what cannot be read or written.
+        RetrievalError: a file cannot be read or written.
     """
     from pytest_audioretrieval.base.progress import Tracker
-    from pytest_audioretrieval.benchmarks.masb.annotations import load_annotations
-    from pytest_audioretrieval.benchmarks.masb.excerpts import cut
+    from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
+    from pytest_audioretrieval.benchmarks.masb.release.excerpts import cut
 
     annotations = load_annotations(arguments.annotations)
     done = cut(annotations, arguments.tracks, arguments.out, Tracker())
@@ -65,14 +65,14 @@ def run_cut(arguments: argparse.Namespace) -> int:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Compare every caption with what its annotation makes.
+    """Compare every caption with the one that its annotation makes; return 1 where some differ.
 
     Raises:
-        RetrievalError: what cannot be read.
+        RetrievalError: a file cannot be read.
     """
-    from pytest_audioretrieval.benchmarks.masb.annotations import load_annotations
-    from pytest_audioretrieval.benchmarks.masb.captions import compare, load_captions
-    from pytest_audioretrieval.benchmarks.masb.wording import same_words
+    from pytest_audioretrieval.benchmarks.masb.release.annotations import load_annotations
+    from pytest_audioretrieval.benchmarks.masb.release.captions import compare, load_captions
+    from pytest_audioretrieval.benchmarks.masb.release.wording import same_words
 
     annotations = load_annotations(arguments.annotations)
     rows = load_captions(arguments.captions, annotations)

@@ -1,4 +1,4 @@
-"""Names that this paper registers: the dataset ``binding`` and the layout ``masb`` of a user's folder."""
+"""Names that MASB registers: the dataset ``binding`` and the folder layout ``masb``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def binding(loading: Loading) -> Dataset:
 
 def masb(folder: Path, loading: Loading) -> Dataset:
     """Load a folder that holds the release."""
-    from pytest_audioretrieval.benchmarks.masb.folder import load_masb
+    from pytest_audioretrieval.benchmarks.masb.release.folder import load_masb
 
     return load_masb(folder)

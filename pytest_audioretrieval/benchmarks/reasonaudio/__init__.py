@@ -1,1 +1,1 @@
-"""ReasonAudio: queries whose answer depends on which sounds are there, in which order, together, for how long."""
+"""ReasonAudio: queries about the presence, order, overlap and duration of sounds."""

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval reasonaudio``: build the benchmark, look at it, score models."""
+"""The command ``python -m pytest_audioretrieval reasonaudio``: build the benchmark, show it, score models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTERRUPTED = 130
 
 def register(commands: Commands) -> None:
     """Add ``reasonaudio`` to the commands of ``python -m pytest_audioretrieval``."""
-    parser = commands.add_parser("reasonaudio", help="whether models reason about what they hear (ReasonAudio)")
+    parser = commands.add_parser("reasonaudio", help="test whether models reason about sounds (ReasonAudio)")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_build(actions)
     _register_show(actions)
@@ -33,11 +33,11 @@ def register(commands: Commands) -> None:
 def _register_build(actions: Commands) -> None:
     parser = actions.add_parser(
         "build",
-        help="composite clips, queries and relevance from a folder of sounds",
+        help="build composite clips, queries and relevance from a folder of sounds",
         description="Build the benchmark; the same command goes on with one that was stopped and mends damaged clips.",
     )
     add = parser.add_argument
-    add("sounds", type=expanded, metavar="SOUNDS", help="folder with a file for each sound, named after what is heard")
+    add("sounds", type=expanded, metavar="SOUNDS", help="folder with a file for each sound, named after the sound")
     add("out", type=expanded, metavar="OUT", help="folder to build into")
     add("--clips", type=int, default=10_000, metavar="N", help="composite clips (default: %(default)s)")
     add("--queries", type=int, default=1000, metavar="N", help="queries of all five tasks (default: %(default)s)")
@@ -49,12 +49,12 @@ def _register_build(actions: Commands) -> None:
 
 
 def run_build(arguments: argparse.Namespace) -> int:
-    """Build and print what was built; 0 once all is written.
+    """Build the benchmark and print its size and hash; return 0 once all is written.
 
     Raises:
-        RetrievalError: what cannot be read, made or written.
+        RetrievalError: something cannot be read, made or written.
     """
-    from pytest_audioretrieval.benchmarks.reasonaudio.build import build
+    from pytest_audioretrieval.benchmarks.reasonaudio.release.build import build
 
     try:
         built = build(
@@ -79,8 +79,8 @@ def run_build(arguments: argparse.Namespace) -> int:
 def _register_show(actions: Commands) -> None:
     parser = actions.add_parser(
         "show",
-        help="a query beside timelines of clips, relevant or not and why",
-        description="Print a query and when each sound is heard in clips that meet it, and in some that do not.",
+        help="show a query beside timelines of clips, relevant or not and why",
+        description="Print a query, and the times of all sounds in clips that meet it and in some that do not.",
     )
     add = parser.add_argument
     add(
@@ -95,14 +95,14 @@ def _register_show(actions: Commands) -> None:
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Print; 0.
+    """Print a query and timelines of clips; return 0.
 
     Raises:
-        DataError: no such query or clip, or a folder that cannot be read.
+        DataError: there is no such query or clip, or the folder cannot be read.
     """
     from rich.console import Console
 
-    from pytest_audioretrieval.benchmarks.reasonaudio.timeline import show
+    from pytest_audioretrieval.benchmarks.reasonaudio.analyses.timeline import show
 
     show(arguments.out, arguments.query, Console(highlight=False, soft_wrap=True), arguments.clip)
     return 0
@@ -111,23 +111,23 @@ def run_show(arguments: argparse.Namespace) -> int:
 def _register_score(actions: Commands) -> None:
     parser = actions.add_parser(
         "score",
-        help="the paper's table for models",
+        help="print the paper's table for models",
         description="Print ReasonAudio's Table 2, and the accuracy between two clips, for models.",
     )
     add_options(parser)
     parser.add_argument(
-        "--dataset", default="reasoning", metavar="NAME_OR_FOLDER", help="what to ask (default: %(default)s)"
+        "--dataset", default="reasoning", metavar="NAME_OR_FOLDER", help="dataset of the queries (default: %(default)s)"
     )
     parser.set_defaults(run=run_score)
 
 
 def run_score(arguments: argparse.Namespace) -> int:
-    """Measure and print; 0 once all is written.
+    """Measure the models and print the tables; return 0 once all is written.
 
     Raises:
-        RetrievalError: what cannot be read, measured or written.
+        RetrievalError: something cannot be read, measured or written.
     """
-    from pytest_audioretrieval.benchmarks.reasonaudio.scores import score_tables
+    from pytest_audioretrieval.benchmarks.reasonaudio.analyses.scores import score_tables
     from pytest_audioretrieval.data.registry import source
 
     with command_context(arguments) as context:

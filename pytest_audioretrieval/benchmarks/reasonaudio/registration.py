@@ -1,4 +1,4 @@
-"""Names that this paper registers: the dataset ``reasoning`` and the layout ``reasonaudio`` of a user's folder."""
+"""Names that ReasonAudio registers: the dataset ``reasoning`` and the folder layout ``reasonaudio``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def reasoning(loading: Loading) -> Dataset:
     """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
-    from pytest_audioretrieval.benchmarks.reasonaudio.builtin import load_reasoning
+    from pytest_audioretrieval.benchmarks.reasonaudio.builtin.dataset import load_reasoning
     from pytest_audioretrieval.pinning.pins import load_pins
 
     pinned = load_pins().dataset_fingerprint("builtin/reasoning")
@@ -23,7 +23,7 @@ def reasoning(loading: Loading) -> Dataset:
 
 
 def reasonaudio(folder: Path, loading: Loading) -> Dataset:
-    """Load a folder that holds a corpus, built here or released."""
-    from pytest_audioretrieval.benchmarks.reasonaudio.folder import load_reasonaudio
+    """Load a folder with a corpus, built here or released."""
+    from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import load_reasonaudio
 
     return load_reasonaudio(folder, progress=lambda clips: loading.track(clips, "reading clips"))

@@ -80,7 +80,7 @@ class HubSet:
         hub: id of the repository; None where it is not known.
         layout: of its files; None where it is not known.
         licence: of the data, and who says so.
-        merge: whether captions that read the same make one query with several right clips.
+        merge: True to make one query with several relevant clips of captions that read the same.
         unknown: reason why it cannot be read; None where it can.
         remedy: what to do instead.
     """
@@ -100,7 +100,7 @@ class HubSet:
         return self.name.replace("/", "--")
 
 
-_STATE = "state them in a folder of layout 'hub' (docs/datasets.md)"
+_STATE = "state them in a folder of layout 'hub' (docs/how-to/hub-datasets.md)"
 _COLUMNS = "the columns of its rows that hold the captions and the clip's identity are not known here"
 _MIT, _MACS = "MIT, as mteb 2.26 states", "see zenodo.org/records/5114771, as mteb 2.26 states"
 

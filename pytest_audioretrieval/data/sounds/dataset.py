@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.audio.types import Waveform
 
 
-def load_sounds(pinned: str, *, cache: Path | None = None, progress: Progress[recipe.Composition] = iter) -> Dataset:
+def load_sounds(
+    pinned: str | None, *, cache: Path | None = None, progress: Progress[recipe.Composition] = iter
+) -> Dataset:
     """Load the test split of the built-in composites: clips of 1 to 3 recordings, 3 captions each.
 
     Args:
-        pinned: fingerprint that PINS.json holds for ``builtin/sounds``.
+        pinned: fingerprint that PINS.json holds for ``builtin/sounds``; None accepts any.
         cache: folder for the index of digests; None keeps none.
         progress: wraps the clips while they are rendered on first use.
 
@@ -40,7 +42,7 @@ def load_sounds(pinned: str, *, cache: Path | None = None, progress: Progress[re
     )
 
 
-def load_sounds_single(pinned: str) -> Dataset:
+def load_sounds_single(pinned: str | None) -> Dataset:
     """Load each shipped recording as a clip, with the four phrases that name it as captions."""
     clips = tuple(Clip(name, origins()[name]["sha256"], partial(_read, name)) for name in RECORDINGS)
     captions = tuple(

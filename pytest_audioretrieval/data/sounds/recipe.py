@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Literal, TypeVar
 
+from pytest_audioretrieval.data.rendered import RATE
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 
 REVISION = "2026-11-2"
@@ -23,7 +24,6 @@ Split = Literal["train", "validation", "test"]
 Composition = tuple[tuple[str, ...], ...]
 T = TypeVar("T")
 
-RATE = 48_000
 #: Silence between two moments, and the largest offset between the sounds of one moment, in samples.
 GAP = (RATE // 10, RATE * 3 // 10)
 JITTER = (0, RATE // 40)

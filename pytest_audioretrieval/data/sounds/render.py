@@ -9,7 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.data.sounds.recipe import RATE, Composition, layout
+from pytest_audioretrieval.data.rendered import RATE
+from pytest_audioretrieval.data.sounds.recipe import Composition, layout
 from pytest_audioretrieval.errors import PinError
 
 if TYPE_CHECKING:

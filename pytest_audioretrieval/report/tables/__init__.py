@@ -1,1 +1,1 @@
-"""Tables of what an analysis found, for a terminal and for machines."""
+"""Tables of analyses, for a terminal and for machines."""

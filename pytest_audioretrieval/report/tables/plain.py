@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 def lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Headings, a rule, a line a row; everything on the left, nothing cut or wrapped."""
+    """Return headings, a rule and a line a row; everything on the left, nothing cut or wrapped."""
     from rich.console import Console
     from rich.text import Text
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def render(schema: str, tables: Sequence[Table], subject: dict[str, Any]) -> str:
-    """Strict JSON: ``schema``, the keys of ``subject``, then ``tables``, a row a line."""
-    head = [f'  "schema": {_json(schema)}', *(f"  {_json(key)}: {_json(value)}" for key, value in subject.items())]
+def render(schema: str, tables: Sequence[Table], about: dict[str, Any]) -> str:
+    """Return strict JSON: ``schema``, the keys of ``about``, then ``tables``, a row a line."""
+    head = [f'  "schema": {_json(schema)}', *(f"  {_json(key)}: {_json(value)}" for key, value in about.items())]
     body = _list("  ", '"tables"', [_rendered(table) for table in tables])
     return "{\n" + ",\n".join([*head, body]) + "\n}\n"
 
@@ -60,7 +60,7 @@ def _is_end(column: Column) -> bool:
 
 
 def _texts(columns: Sequence[Column], row: Sequence[Cell]) -> list[str]:
-    """One text a heading: the ends of an interval join the value before them."""
+    """Return one text a heading: the ends of an interval join the value before them."""
     found: list[str] = []
     for column, cell in zip(columns, row, strict=True):
         text = "-" if cell is None else format(cell, column.format)

@@ -16,7 +16,7 @@ LOW, HIGH = " low", " high"
 
 
 class Column(NamedTuple):
-    """A heading, and how its numbers read in print (a format of ``format()``)."""
+    """A heading, and the format of its numbers in print (as of ``format()``)."""
 
     name: str
     format: str = ""
@@ -47,7 +47,7 @@ class Body(NamedTuple):
 
 
 def table(title: str, make: Callable[P, Body], *args: P.args, **keywords: P.kwargs) -> Table:
-    """What ``make`` returns under ``title``, or the line that says why it cannot be made.
+    """Return the table that ``make`` returns under ``title``, or the line that says why it cannot be made.
 
     ``make`` only analyses arrays: a model or a clip that fails is no reason for an analysis not to apply.
     """
@@ -59,10 +59,10 @@ def table(title: str, make: Callable[P, Body], *args: P.args, **keywords: P.kwar
 
 
 def bounded(name: str, form: str) -> tuple[Column, Column, Column]:
-    """A value and the ends of its 95 % interval."""
+    """Return the columns of a value and of the ends of its 95 % interval."""
     return Column(name, form), Column(name + LOW, form), Column(name + HIGH, form)
 
 
 def joined(*notes: str) -> str:
-    """Notes in one line."""
+    """Return notes in one line."""
     return "; ".join(note for note in notes if note)

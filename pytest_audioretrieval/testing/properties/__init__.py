@@ -1,4 +1,4 @@
-"""The catalogue: what each kind of function owes its definition, one file a kind."""
+"""Catalogue of the properties, with one file for each kind of function."""
 
 from __future__ import annotations
 

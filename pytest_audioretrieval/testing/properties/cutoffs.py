@@ -1,4 +1,4 @@
-"""``hit_rate`` and ``recall``: any of the relevant candidates, or which share of them, is among the first k."""
+"""Properties of ``hit_rate`` and ``recall``: any, or a share, of the relevant candidates is among the first k."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.testing.catalogue import TOLERANCE, Catalogue, expect_between, expect_close, extended
-from pytest_audioretrieval.testing.implementation import Floats, Implementation, measured
+from pytest_audioretrieval.testing.implementation import Floats, Implementation, checked_metric
 from pytest_audioretrieval.testing.properties.scores import Measure
 from pytest_audioretrieval.testing.strategies import ranking_tasks
 
@@ -30,15 +30,15 @@ def is_1_at_full_depth(measure: Measure, metric: str, scores: Floats, relevant: 
 
 @PROPERTIES.state(HITS, "hit_rate", cases=tasks)
 def hit_rate_is_0_or_1(implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int) -> None:
-    found = measured(implementation, "hit_rate")(scores, relevant, k)
+    found = checked_metric(implementation, "hit_rate")(scores, relevant, k)
     expect_close("hit_rate", found, np.round(found))
 
 
-@PROPERTIES.state("a share of the relevant", "recall", cases=tasks)
+@PROPERTIES.state("a share of the relevant candidates", "recall", cases=tasks)
 def recall_counts_whole_candidates(
     implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
-    found = measured(implementation, "recall")(scores, relevant, k) * [len(part) for part in relevant]
+    found = checked_metric(implementation, "recall")(scores, relevant, k) * [len(part) for part in relevant]
     expect_close("recall times relevant", found, np.round(found))
 
 
@@ -46,22 +46,23 @@ def recall_counts_whole_candidates(
 def hit_rate_is_1_where_recall_is_above_0(
     implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
-    some = measured(implementation, "recall")(scores, relevant, k) > TOLERANCE
-    expect_close("hit_rate", measured(implementation, "hit_rate")(scores, relevant, k), some.astype(float))
+    some = checked_metric(implementation, "recall")(scores, relevant, k) > TOLERANCE
+    expect_close("hit_rate", checked_metric(implementation, "hit_rate")(scores, relevant, k), some.astype(float))
 
 
-@PROPERTIES.state("one relevant candidate: any is all", "hit_rate", "recall", cases=tasks)
+@PROPERTIES.state("with one relevant candidate both are equal", "hit_rate", "recall", cases=tasks)
 def hit_rate_is_recall_of_one_relevant(
     implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
     one = [part[:1] for part in relevant]
-    share = measured(implementation, "recall")(scores, one, k)
-    expect_close("hit_rate", measured(implementation, "hit_rate")(scores, one, k), share)
+    share = checked_metric(implementation, "recall")(scores, one, k)
+    expect_close("hit_rate", checked_metric(implementation, "hit_rate")(scores, one, k), share)
 
 
 @PROPERTIES.state("both are 1 where the best hit has rank 1", "mrr", "hit_rate", cases=tasks)
 def mrr_is_1_where_hit_rate_at_1_is(
     implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
-    first = measured(implementation, "hit_rate")(scores, relevant, 1)
-    expect_close("mrr is 1", np.isclose(measured(implementation, "mrr")(scores, relevant, k), 1).astype(float), first)
+    first = checked_metric(implementation, "hit_rate")(scores, relevant, 1)
+    reciprocal = checked_metric(implementation, "mrr")(scores, relevant, k)
+    expect_close("mrr is 1", np.isclose(reciprocal, 1).astype(float), first)

@@ -1,4 +1,4 @@
-"""``ndcg``, ``average_precision`` and ``mrr``: how far up the relevant candidates stand."""
+"""Properties of ``ndcg``, ``average_precision`` and ``mrr``, which grow with better ranks of relevant candidates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def divides_by_what_fits_into_k(
         expect_close(f"{metric}@{depth}", measure(ideal, relevant, depth), np.ones(len(scores)))
 
 
-@PROPERTIES.state_each("nothing found is worth 0", DEEP, cases=untied)
+@PROPERTIES.state_each("without a hit the value is 0", DEEP, cases=untied)
 def of_no_hit_is_0(measure: Measure, metric: str, scores: Floats, relevant: list[list[int]], k: int) -> None:
     sunk = -_raised(-scores, relevant)
     depth = scores.shape[1] - max(map(len, relevant))
@@ -59,7 +59,7 @@ def never_falls_when_a_relevant_one_rises(
 
 
 def _raised(scores: Floats, chosen: list[list[int]]) -> Floats:
-    """Scores with each query's chosen candidates above all others, otherwise in their order."""
+    """Return the scores with each query's chosen candidates above all others, in the same order otherwise."""
     raised = scores.copy()
     for row, part in zip(raised, chosen, strict=True):
         row[part] += np.ceil(np.ptp(scores)) + 1
@@ -67,4 +67,5 @@ def _raised(scores: Floats, chosen: list[list[int]]) -> Floats:
 
 
 def _irrelevant(relevant: list[int], candidates: int) -> int:
+    """Return the first irrelevant candidate."""
     return next(one for one in range(candidates) if one not in set(relevant))

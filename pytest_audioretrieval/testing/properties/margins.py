@@ -1,11 +1,11 @@
-"""``margin``: best relevant minus best irrelevant score; of one target it is CORA's M(q, h), eq. 5."""
+"""Properties of ``margin``, the best relevant minus the best irrelevant score; for one target it is CORA, eq. 5."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pytest_audioretrieval.testing.catalogue import Catalogue, expect_close
-from pytest_audioretrieval.testing.implementation import Floats, Implementation, measured
+from pytest_audioretrieval.testing.implementation import Floats, Implementation, checked_metric
 from pytest_audioretrieval.testing.strategies import ranking_tasks
 
 PROPERTIES = Catalogue()
@@ -15,7 +15,8 @@ tasks, untied = ranking_tasks(), ranking_tasks(untied=True)
 
 
 def _margin(implementation: Implementation, scores: Floats, relevant: list[list[int]]) -> Floats:
-    return measured(implementation, "margin")(scores, relevant, 0)
+    """Return the margins of an implementation, with their shape checked."""
+    return checked_metric(implementation, "margin")(scores, relevant, 0)
 
 
 @PROPERTIES.state(MARGIN, "margin", cases=tasks)
@@ -30,7 +31,7 @@ def margin_is_best_relevant_minus_best_irrelevant(
 def margin_is_positive_where_the_first_hit_has_rank_1(
     implementation: Implementation, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
-    first = np.isclose(measured(implementation, "mrr")(scores, relevant, k), 1)
+    first = np.isclose(checked_metric(implementation, "mrr")(scores, relevant, k), 1)
     signs = np.sign(_margin(implementation, scores, relevant))
     expect_close("sign of margin", signs, np.where(first, 1.0, -1.0))
 

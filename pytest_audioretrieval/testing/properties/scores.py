@@ -1,4 +1,4 @@
-"""What every metric owes the scores it is computed from, whichever metric it is."""
+"""Properties of every metric that is computed from scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def follows_its_definition(measure: Measure, metric: str, scores: Floats, releva
     expect_close(metric, measure(scores, relevant, k), values(metric, scores, relevant, k, relevant_first=True))
 
 
-@PROPERTIES.state_each("equal scores: the value of some order of them", METRICS, cases=tasks)
+@PROPERTIES.state_each("equal scores may be in any order", METRICS, cases=tasks)
 def of_equal_scores_is_that_of_some_order(
     measure: Measure, metric: str, scores: Floats, relevant: list[list[int]], k: int
 ) -> None:
@@ -63,7 +63,7 @@ def survives_a_worse_candidate(
 
 
 @PROPERTIES.state_each(
-    "listing a candidate first gains nothing", METRICS, cases=extended(untied, seed=st.integers(0, 5))
+    "the order of the candidates does not matter", METRICS, cases=extended(untied, seed=st.integers(0, 5))
 )
 def survives_another_order_of_candidates(
     measure: Measure, metric: str, scores: Floats, relevant: list[list[int]], k: int, seed: int
@@ -83,7 +83,7 @@ def tells_close_scores_apart(
 
 
 @PROPERTIES.state_each(
-    "nan is no score", (*METRICS, "margin"), cases=st.fixed_dictionaries({"scores": spoiled_scores(nan)})
+    "nan is not a score", (*METRICS, "margin"), cases=st.fixed_dictionaries({"scores": spoiled_scores(nan)})
 )
 def refuses_nan(measure: Measure, metric: str, scores: Floats) -> None:
     expect_refusal(metric, lambda: measure(scores, [[0]] * len(scores), 1))

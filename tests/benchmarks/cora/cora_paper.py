@@ -1,4 +1,4 @@
-"""What tests of CORA's printed tables share: rows by name, what printing rounds off, means of cells by item counts."""
+"""CORA's printed tables for tests: rows by name, rounding, and means of cells by item counts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ FORMS, MODELS = 5, 4
 
 
 def records(*numbers: int) -> list[dict[str, Any]]:
-    """Rows of tables, one after another, by column name."""
+    """Return rows of tables, one after another, by column name."""
     names = {number: [column.name for column in TABLES[number].columns] for number in numbers}
     return [dict(zip(names[number], row, strict=True)) for number in numbers for row in TABLES[number].rows]
 
 
 def row(number: int, label: str) -> dict[str, Any]:
-    """The row that begins with a label."""
+    """Return the row that begins with a label."""
     (found,) = (record for record in records(number) if next(iter(record.values())) == label)
     return found
 
 
 def half(number: int, column: str) -> float:
-    """Half a unit of the last printed place: how far a printed cell may lie from what was measured."""
+    """Return half a unit of the last printed place: the largest distance of a printed cell from its measurement."""
     (decimals,) = (known.decimals for known in TABLES[number].columns if known.name == column)
     return float(0.5 * 10.0**-decimals)
 
@@ -39,7 +39,7 @@ def value(name: str) -> float:
 
 
 def near(found: float, printed: float, slack: float) -> bool:
-    """Within the rounding of both sides; the last term is float rounding."""
+    """Return whether two values agree within the rounding of both; the last term is float rounding."""
     return abs(found - printed) <= slack + 1e-9
 
 
@@ -51,7 +51,7 @@ RANKS, RECALL = half(14, "MeanRD"), half(14, "CORA R@5")
 
 
 def marginal(column: str, *levels: str, weighted: bool = True) -> dict[Any, float]:
-    """A column of Tables 14 to 17 by dataset, model or form, each cell counted by its items."""
+    """Return a column of Tables 14 to 17 by dataset, model or form, each cell weighted by its items."""
     counts = [ITEMS[cell["dataset"]] if weighted else 1 for cell in CELLS]
     by = [[cell[level] for cell in CELLS] for level in levels]
     found = marginals.marginal([cell[column] for cell in CELLS], *by, counts=counts)
@@ -59,12 +59,12 @@ def marginal(column: str, *levels: str, weighted: bool = True) -> dict[Any, floa
 
 
 def hits(percent: float, total: int, decimals: int) -> list[int]:
-    """The numbers of hits among ``total`` that print as this percentage."""
+    """Return the numbers of hits among ``total`` that print as this percentage."""
     near_it = range(max(0, int(percent * total / 100) - 2), int(percent * total / 100) + 3)
     return [count for count in near_it if near(100 * count / total, percent, 0.5 * 10.0**-decimals)]
 
 
 def hit_count(cell: dict[str, Any], column: str) -> int:
-    """One decimal tells all counts among at most 994 items apart."""
+    """Return the number of hits; one decimal separates all counts among at most 994 items."""
     (count,) = hits(cell[column], ITEMS[cell["dataset"]], 1)
     return count

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval cora`` on a folder of tones with models that cost nothing."""
+"""The command ``python -m pytest_audioretrieval cora`` on a folder of tones, with models that cost nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from pytest_audioretrieval.__main__ import main
 from pytest_audioretrieval.api import evaluate, load_dataset
-from pytest_audioretrieval.benchmarks.cora.saliency import TITLES
+from pytest_audioretrieval.benchmarks.cora.analyses.saliency import TITLES
 from tests.plugin.toys import MODEL, write_clips
 
 CANON = """
@@ -130,7 +130,8 @@ def test_pooled_ranks_all_clips_together(project: Path, capsys: pytest.CaptureFi
     assert all(together["R@5"] <= apart["R@5"] for together, apart in both)
     assert any(together["MeanRD"] != apart["MeanRD"] for together, apart in both)
     assert any(
-        table["note"] == "does not apply: all pairs are of one model, noisy_toy:Toy" for table in pooled["tables"]
+        table["note"] == "does not apply: all pairs are of one model, noisy_toy:Toy: add another model"
+        for table in pooled["tables"]
     )
 
 
@@ -210,4 +211,4 @@ def test_queries_for_other_clips_are_refused_on_both_sides(project: Path) -> Non
     assert "1 of 2 audio ids are not among the 12 clips that are ranked: 'tones::Y1.wav'" in found.stderr
     assert "11 of those clips have no query: 'tones::clips/01.wav'" in found.stderr
     several = ["--dataset", "tones", "--dataset", "toys", "--queries", str(queries)]
-    assert "--queries with 2 datasets" in process(project, "cora", "noisy_toy:Toy", *several).stderr
+    assert "--queries is given with 2 datasets" in process(project, "cora", "noisy_toy:Toy", *several).stderr

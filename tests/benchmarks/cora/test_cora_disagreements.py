@@ -1,4 +1,4 @@
-"""Where CORA disagrees with itself: each test states both numbers; ``docs/cora.md`` lists them with the arithmetic."""
+"""Disagreements within CORA: each test states both numbers; ``docs/cora.md`` lists them with the arithmetic."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tal_with_and_without_fixed_effects() -> None:
 
 
 def test_pairs_of_the_anchor_controls() -> None:
-    """Table 20: four forms of 3,305 items are 52,880 pairs; 45,888 are those of 2,868 items, a number named nowhere."""
+    """Table 20: four forms of 3,305 items are 52,880 pairs; 45,888 would need 2,868 items, a number stated nowhere."""
     four_forms = row(1, "Total")["retained"] * 4 * MODELS
     assert (row(20, "Statement query -> CORA4")["N"], four_forms) == (45_888, 52_880)
     assert 2_868 * 4 * MODELS == 45_888
@@ -86,7 +86,7 @@ def test_fixed_effects_alone() -> None:
 
 
 def explained(*terms: tuple[str, ...]) -> float:
-    """Sum of squares between the MeanRD cells that the terms explain, items as weights."""
+    """Return the sum of squares between the MeanRD cells that the terms explain, with items as weights."""
     root = np.sqrt([ITEMS[cell["dataset"]] for cell in CELLS])
     keys = [[tuple(cell[level] for level in term) for cell in CELLS] for term in terms]
     design = np.array([[key == level for key in column] for column in keys for level in set(column)], float).T
@@ -96,7 +96,7 @@ def explained(*terms: tuple[str, ...]) -> float:
 
 
 def test_table_18_is_not_about_the_cells_of_tables_14_to_17() -> None:
-    """On one set of pairs r goes with the root of what the terms explain: 0.376 for all cells leaves 0.182, not 0.240.
+    """On one set of pairs r grows with the root of the explained part: 0.376 for all cells gives 0.182, not 0.240.
 
     Held-out folds and the ridge change that little: at most 80 coefficients for 66,100 pairs.
     """

@@ -1,4 +1,4 @@
-"""The tables of CORA add up: Tables 14 to 17 give back Tables 2, 3, 13 and 24, and what the text counts."""
+"""Consistency of CORA's tables: Tables 14 to 17 give Tables 2, 3, 13 and 24, and the counts of the text."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_mean_rank_drop_over_all_pairs() -> None:
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_order_of_forms_in_figure_1(weighted: bool) -> None:
-    """The figure prints no numbers. Its ends hold with items weighted as in the other tables, and without."""
+    """The figure prints no numbers. Its extremes hold with and without items as weights."""
     means = marginal("MeanRD", "form", weighted=weighted)
     order = [form for (form,) in sorted(means, key=lambda key: means[key])]
     middle = ["Question", "Key phrase", "Command"] if weighted else ["Key phrase", "Question", "Command"]
@@ -173,7 +173,7 @@ def test_delta_recall_is_cora_minus_source_within_rounding() -> None:
 
 
 def test_delta_recall_is_exact_in_whole_hits() -> None:
-    """All 80 cells, those of ``ROUNDED`` too."""
+    """This holds for all 80 cells, also for those of ``ROUNDED``."""
     for cell in CELLS:
         gained = hit_count(cell, "CORA R@5") - hit_count(cell, "source R@5")
         assert near(100 * gained / ITEMS[cell["dataset"]], cell["delta R@5"], RECALL)
@@ -216,7 +216,7 @@ def test_correlations_of_the_abstract() -> None:
 
 
 def test_weighted_columns_of_table_24() -> None:
-    """49.94 % worsened from cells good to 0.05, 49.91 % in the text; 33.710 ranks from cells good to 0.005, 33.711."""
+    """Cells good to 0.05 give 49.94 % worsened, the text 49.91 %; cells good to 0.005 give 33.710, the text 33.711."""
     total = row(1, "Total")["evaluations"]
     worsened, drop = (
         sum(record["N"] * record[name] for record in records(24)) / total for name in ("worsened", "MeanRD")

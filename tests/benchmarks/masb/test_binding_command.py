@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval binding`` on constant sounds with models that cost nothing."""
+"""The command ``python -m pytest_audioretrieval binding`` on constant sounds, with models that cost nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_audioretrieval.__main__ import main
 from pytest_audioretrieval.audio.types import Waveform
 from pytest_audioretrieval.data import registry
 from pytest_audioretrieval.data.types import Clip, Dataset
-from tests.benchmarks.masb.binding_toys import dataset, mirror, rewording, swap
+from tests.benchmarks.masb.analyses.toy_models import dataset, mirror, rewording, swap
 from tests.plugin.toys import write_clips
 
 MODELS = """
@@ -90,7 +90,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "binding_toys.py").write_text(MODELS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(registry.NAMED, "binding", registry.Source("binding", lambda loading: built()))
+    monkeypatch.setitem(registry._OWN, "binding", registry.Source("binding", lambda loading: built()))
     return tmp_path
 
 
@@ -163,7 +163,10 @@ def test_a_dataset_of_captions_alone(project: Path, capsys: pytest.CaptureFixtur
         (["builtin/nothing"], "no built-in model 'nothing'"),
         (["binding_toys:Toy", "--dataset", "bindin"], "did you mean 'binding'?"),
         (["binding_toys:Toy", "binding_toys:Toy"], "two models are called 'binding_toys:Toy'"),
-        (["binding_toys:Toy", "--prior", "binding_toys:Toy"], "--prior binding_toys:Toy: expected a pair scorer"),
+        (
+            ["binding_toys:Toy", "--prior", "binding_toys:Toy"],
+            "--prior binding_toys:Toy cannot choose between texts without audio, expected a pair scorer",
+        ),
         (["binding_toys:Toy", "--prior", ""], "model '' is empty"),
         (["fusion:avg-z(binding_toys:Toy,binding_toys:Scorer)"], "name its parts instead"),
         (["binding_toys:Toy", "--device", "../gpu"], "'../gpu': expected auto, cpu, cuda, cuda:N or mps"),
@@ -186,7 +189,7 @@ def test_an_error_is_one_line(arguments: list[str], message: str, capsys: pytest
 @pytest.mark.filterwarnings("default")
 def test_warnings_are_one_line_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     loud = replace(built(), clips=tuple(replace(clip, read=partial(sound, 2.0)) for clip in built().clips))
-    monkeypatch.setitem(registry.NAMED, "binding", registry.Source("binding", lambda loading: loud))
+    monkeypatch.setitem(registry._OWN, "binding", registry.Source("binding", lambda loading: loud))
     assert main(["binding", "binding_toys:Toy"]) == 0
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval masb``: what it prints, and its exit code."""
+"""The command ``python -m pytest_audioretrieval masb``: its output and exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from pytest_audioretrieval.__main__ import main
-from tests.benchmarks.masb.made import (
+from tests.benchmarks.masb.release_files import (
     ANNOTATIONS,
     CAPTIONS,
     REAL_ANNOTATIONS,
@@ -40,7 +40,7 @@ def test_cut_names_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
         "tracks missing: 0",
         "excerpts that could not be cut: 2",
     ]
-    assert [line.split(":")[0] for line in lines[3:]] == [
+    assert [line.split(" is of")[0] for line in lines[3:]] == [
         "  clip '101_T of 101.wav'",
         "  clip '101_O of 101.wav'",
     ]

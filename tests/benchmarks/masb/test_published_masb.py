@@ -1,4 +1,4 @@
-"""MASB's printed figures: the counts behind them, the decisions they lead to, and where they disagree."""
+"""MASB's printed figures: the counts behind them, the decisions they lead to, and disagreements."""
 
 from __future__ import annotations
 
@@ -49,13 +49,16 @@ def independent(right: int, total: int) -> Chance:
 
 
 def alike(right: int, recordings: int) -> Chance:
-    """Both captions of a recording answered alike; of an odd count, one recording's are not."""
+    """Return the test of ``right`` choices if both captions of a recording are answered alike.
+
+    Of an odd count, one recording's are not.
+    """
     both = np.repeat([1, 0], [right, 2 * recordings - right])
     return against_chance(both, np.arange(2 * recordings) // 2, resamples=100)
 
 
 def adjusted(known: dict[tuple[str, str], float], others: float) -> dict[tuple[str, str], float]:
-    """Holm over all 15 tests, where the tests that are not printed all have p ``others``."""
+    """Return Holm's p-values over all 15 tests, where the tests that are not printed all have p ``others``."""
     return dict(zip(known, holm([*known.values()] + [others] * (TESTS - len(known))), strict=False))
 
 
@@ -88,7 +91,7 @@ class TestExperiment1:
         assert set(PRINTED) - above == {("CLaMP 3", "role"), ("MuQ-MuLan", "order")}
 
     def test_which_other_decisions_follow(self) -> None:
-        """Not printed: 8 of 15. With a mean of at most 0.519, MuQ-MuLan on timbre is not above chance; the rest may be.
+        """Of 15 tests 8 are not printed; MuQ-MuLan on timbre, with a mean of at most 0.519, is not above chance.
 
         Holm's last step is alpha itself: under 157 of 280 there is no finding, from 164 on there is, after seven more.
         """
@@ -104,7 +107,7 @@ class TestExperiment1:
         assert highest * sum(PAIRS.values()) - 155 > always
 
     def test_means_over_properties_are_pooled(self) -> None:
-        """0.681 is 545 of 800 pairs; the mean of the three accuracies is 0.683. Likewise 0.644 and 0.645."""
+        """The printed 0.681 is 545 of 800 pairs; the mean of three accuracies is 0.683. Likewise 0.644 and 0.645."""
         right = [PRINTED[("Qwen2-Audio", p)] for p in PROPERTIES]
         for counted, pooled, unweighted, name in (
             (right, 545, 0.683, "Qwen2-Audio, mean over properties"),
@@ -118,7 +121,7 @@ class TestExperiment1:
         assert value("with audio, overall") == value("Qwen2-Audio, mean over properties")
 
     def test_one_decision_hangs_on_captions_of_one_recording(self) -> None:
-        """Were both captions of a recording answered alike, MuQ-MuLan on order could be at an adjusted p of 0.069."""
+        """If both captions of a recording were answered alike, MuQ-MuLan on order could have an adjusted p of 0.069."""
         p = {test: alike(right, PAIRS[test[1]] // 2).p_clustered for test, right in PRINTED.items()}
         worst, best = adjusted(p, 1.0), adjusted(p, 0.0)
         assert {test for test in PRINTED if worst[test] >= 0.05} == {("MuQ-MuLan", "order")}
@@ -133,7 +136,7 @@ class TestExperiment2:
         assert counts(value(f"text only, {prop}"), PAIRS[prop], 3) == [TEXT_ONLY[prop]]
 
     def test_p_of_order(self) -> None:
-        """0.018 is the p of a single test; as the largest of Exp. 2's three it stays so under Holm."""
+        """The printed 0.018 is the p of a single test; as the largest of Exp. 2's three it stays so under Holm."""
         p = [independent(TEXT_ONLY[prop], PAIRS[prop]).p_exact for prop in PROPERTIES]
         assert near(p[2], value("text only, order: p"), 3)
         assert holm(p)[2] == p[2] == pytest.approx(0.018307, abs=1e-6)
@@ -141,7 +144,7 @@ class TestExperiment2:
 
     @pytest.mark.parametrize("prop", PROPERTIES)
     def test_halves_have_one_reading(self, prop: str) -> None:
-        """Halves, accuracy and kappa, all as printed, leave one table of counts a property."""
+        """Halves, accuracy and kappa, all as printed, allow one table of counts a property."""
         n, known = PAIRS[prop], TEXT_ONLY[prop]
         readings = []
         for right in counts(value(f"where text only is right, {prop}"), known, 2):
@@ -170,7 +173,7 @@ class TestExperiment2:
 
 
 def choices(prop: str, right: int, wrong: int) -> tuple[np.ndarray, np.ndarray]:
-    """With audio and text only: ``right`` of the pairs on which text only is right, ``wrong`` of the others."""
+    """Return choices with audio and text only, from counts where text only is right and where it is wrong."""
     known, rest = TEXT_ONLY[prop], PAIRS[prop] - TEXT_ONLY[prop]
     audio = np.repeat([1.0, 0.0, 1.0, 0.0], [right, known - right, wrong, rest - wrong])
     return audio, np.repeat([1.0, 0.0], [known, rest])
@@ -184,7 +187,7 @@ def test_swaps_are_nearer_than_paraphrases_in_every_encoder() -> None:
 
 
 def test_experiment_4_is_chance() -> None:
-    """600 comparisons: 298 to 323 right; neither end is a finding, corrected for five models or not."""
+    """Of 600 comparisons 298 to 323 are right; neither end is a finding, corrected for five models or not."""
     ends = {"lowest": (298, 0.9025), "highest": (323, 0.0661)}
     p = []
     for end, (right, expected) in ends.items():
@@ -197,7 +200,7 @@ def test_experiment_4_is_chance() -> None:
 
 
 def totals(sizes: list[int]) -> np.ndarray:
-    """Probability of each number of right choices, each cluster of ``sizes`` being right or wrong as a whole."""
+    """Return the probability of each number of right choices, if clusters are right or wrong as a whole."""
     found = np.ones(1)
     for size in sizes:
         coin = np.zeros(size + 1)
@@ -225,7 +228,7 @@ def test_what_the_page_says_of_coin_flips(
     least_of_independent: int,
     least_of_clustered: int,
 ) -> None:
-    """docs/masb.md, "The same, by cluster": exact, no simulation."""
+    """The figures of docs/masb.md, "The same, by cluster", are exact, without simulation."""
     chance, n = totals(sizes), sum(sizes)
     flips = [min(1.0, 2 * sum(comb(n, k) for k in range(min(right, n - right) + 1)) / 2**n) for right in range(n + 1)]
     distance = np.abs(2 * np.arange(n + 1) - n)

@@ -1,4 +1,4 @@
-"""ReasonAudio's Table 2 adds up, what its text says of it, and where they disagree."""
+"""Consistency of ReasonAudio's Table 2 with itself and with the text."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_below_ten_holds_for_means_only() -> None:
 
 
 def test_two_stage_is_not_the_worst() -> None:
-    """Section 4.2: "performs worst"; both Step-Audio rows are above AudioCLIP and Wav2CLIP."""
+    """Section 4.2 says "performs worst"; both Step-Audio rows are above AudioCLIP and Wav2CLIP."""
     assert min(ROWS[f"Step-Audio + {text}"]["Avg."] for text in ("BGE-M3", "Qwen3-Embeding")) == 3.0
     assert (ROWS["AudioCLIP"]["Avg."], ROWS["Wav2CLIP"]["Avg."]) == (1.4, 0.3)
 
@@ -98,7 +98,7 @@ def test_eleven_rows_are_called_ten_models() -> None:
 
 
 def test_a_task_has_two_hundred_queries() -> None:
-    """1,000 queries over five tasks; footnote 2 speaks of 100 queries per task."""
+    """The text has 1,000 queries over five tasks; footnote 2 speaks of 100 queries per task."""
     assert value("queries") / len(TASKS) == QUERIES
     assert value("queries a task that are widely accepted") == 100
     not_whole = [

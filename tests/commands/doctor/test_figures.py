@@ -78,7 +78,10 @@ def test_the_packaged_suite_of_throughput(project: Project) -> None:
     assert figures(told) == {"builtin/tiny-clap-fused-v2": ("missing", "none is stored")}
     command = "pytest --model builtin/tiny-clap-fused-v2 --retrieval-suite throughput --retrieval-record new"
     assert told.next["figure", "builtin/tiny-clap-fused-v2"] == command
-    assert told.next["package", "pytest-benchmark"] == "pip install pytest-benchmark, and run without -p no:benchmark"
+    assert (
+        told.next["package", "pytest-benchmark"]
+        == "pip install 'pytest-audioretrieval[throughput]', and run without -p no:benchmark"
+    )
     told = doctor(project, "--retrieval-suite", "throughput", "--model", "builtin/tiny-clap-fused")
     assert figures(told)["query of builtin/tiny-clap-fused"] == (
         "ok", "packaged baselines/throughput/query/builtin--tiny-clap-fused.json",

@@ -1,4 +1,4 @@
-"""A hub of one dataset of rows, pinned, and the real client that asks it."""
+"""Fixtures: a hub with one pinned dataset of rows, and the real client that asks it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
-    """Without files: a test puts them there."""
+    """A hub without files; a test adds them."""
     with HubStub("owner/rows", COMMIT, {}, kind="datasets").running() as running:
         point_client(running, tmp_path / "hub", monkeypatch)
         yield running
@@ -25,7 +25,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
 
 @pytest.fixture
 def pins(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pin]:
-    """What PINS.json says of datasets; a test changes it."""
+    """The pins of datasets in PINS.json; a test changes them."""
     stated = {"owner/rows": Pin(COMMIT)}
     monkeypatch.setattr(download, "project_pins", lambda own: Pins(models={}, datasets=stated))
     return stated

@@ -1,4 +1,4 @@
-"""Tiny parquet datasets, and the real client pointed at a hub that serves them."""
+"""Tiny parquet datasets and archives, for a hub that serves them to the real client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RATE = 48_000
 
 
 def sound(number: int, *, rate: int = RATE, channels: int = 1, **form: Any) -> bytes:
-    """A file of 480 frames that hold ``number / 64``; WAV of 16 bits unless ``form`` says otherwise."""
+    """Return a file of 480 frames that hold ``number / 64``; WAV of 16 bits unless ``form`` says otherwise."""
     content = io.BytesIO()
     form = {"format": "WAV"} | form
     if form["format"] in ("WAV", "FLAC"):
@@ -29,19 +29,19 @@ def sound(number: int, *, rate: int = RATE, channels: int = 1, **form: Any) -> b
 
 
 def cell(content: bytes | None, path: str | None = None) -> dict[str, Any]:
-    """What ``datasets`` writes for a sound."""
+    """Return the cell that ``datasets`` writes for a sound."""
     return {"bytes": content, "path": path}
 
 
 def parquet(columns: dict[str, Sequence[Any]], *, group: int = 2) -> bytes:
-    """A parquet file of these columns, ``group`` rows to a row group."""
+    """Return a parquet file of these columns, ``group`` rows to a row group."""
     content = io.BytesIO()
     pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), content, row_group_size=group)
     return content.getvalue()
 
 
 def archive(members: Sequence[tuple[str, bytes]], *, form: str = "w:gz") -> bytes:
-    """A tar archive of these members, in their order."""
+    """Return a tar archive of these members, in their order."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode=form) as tar:  # type: ignore[call-overload]
         for name, held in members:

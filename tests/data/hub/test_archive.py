@@ -1,4 +1,4 @@
-"""Tar archives of samples, such as MECAT's: what is read, heard and refused; nothing is unpacked."""
+"""Tar archives of samples, such as MECAT's: reading, sounds and errors; nothing is unpacked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def said(number: int, **fields: Any) -> bytes:
 
 
 def samples(*numbers: int) -> list[tuple[str, bytes]]:
-    """Two members for each number: the sound holds it, the captions say it."""
+    """Return two members for each number: the sound holds it, the captions name it."""
     both = ((f"./{n:03}.flac", sound(n, format="FLAC"), f"./{n:03}.json", said(n)) for n in numbers)
     return [pair for flac, held, name, text in both for pair in ((flac, held), (name, text))]
 
@@ -87,7 +87,7 @@ def test_samples_are_members_of_one_name(hub: HubStub) -> None:
 
 @pytest.mark.parametrize("form", ["w:gz", "w"])
 def test_sounds_are_heard_in_any_order_and_by_several_threads(form: str, hub: HubStub, monkeypatch: Any) -> None:
-    """What is held is less than a member, so that every step back begins anew."""
+    """The buffer is smaller than a member, so every step back starts the archive again."""
     monkeypatch.setattr(reading, "_HELD", 512)
     hub.files = {SHARD: archive(samples(*range(1, 21)), form=form)}
     clips = load().clips
@@ -173,7 +173,7 @@ def test_what_is_no_archive_of_samples(members: Any, expected: str, hub: HubStub
 
 
 def test_a_name_that_leaves_the_folder_writes_nothing(hub: HubStub, tmp_path: Path) -> None:
-    """Of a member's path only the name counts, and no member becomes a file."""
+    """Only the name of a member's path counts, and no member becomes a file."""
     flac, text = samples(1)
     hub.files = {SHARD: archive([("../../001.flac", flac[1]), ("/001.json", text[1])])}
     dataset = load()

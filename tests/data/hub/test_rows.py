@@ -1,4 +1,4 @@
-"""Rows of a sound and its captions: what is read, cleaned, grouped, counted and refused."""
+"""Rows of sounds and captions: reading, cleaning, grouping, counts and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SET = HubSet("rows", "owner/rows", CaptionRows("audio", "file", ("text", "more")
 
 
 def files(**changes: list[Any]) -> dict[str, bytes]:
-    """The two shards; ``changes`` are columns of the second one."""
+    """Return the two shards; ``changes`` are columns of the second one."""
     second = {name: values for name, values in (ROWS_2 | changes).items() if values}
     return {FIRST: parquet(ROWS_1), SECOND: parquet(second), "README.md": b"# rows", "data/train-0.parquet": b""}
 
@@ -84,7 +84,8 @@ def test_a_text_that_is_no_utf8_is_one_line(hub: HubStub) -> None:
     pq.write_table(pa.table({**ROWS_2, "text": texts}), content)
     hub.files = files() | {SECOND: content.getvalue()}
     assert error(hub) == (
-        f"{SECOND} cannot be read as a parquet file ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
+        f"{SECOND} cannot be read as a parquet file "
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte): "
         "remove it from the hub's cache"
     )
 

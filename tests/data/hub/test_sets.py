@@ -1,4 +1,4 @@
-"""The named sets, from the command line to a verdict, and a user's own statement of columns."""
+"""The named sets, from the command line to a verdict, and columns that a user states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.models.hub.stub import HubStub, point_client
 from tests.plugin import toys
 
 MACS = "mteb/MACS_t2a"
-PAGE = (Path(__file__).parents[3] / "docs/datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/hub-datasets.md").read_text(encoding="utf-8")
 
 
 def error(name: str, kind: type[RetrievalError], **loading: bool) -> str:
@@ -33,7 +33,7 @@ def error(name: str, kind: type[RetrievalError], **loading: bool) -> str:
 
 @pytest.fixture
 def macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStub]:
-    """As many clips as the real set has, at its pinned commit."""
+    """A hub with as many clips as the real set, at its pinned commit."""
     commit = load_pins().datasets[MACS].revision
     assert commit is not None
     with HubStub(MACS, commit, pairs(393), kind="datasets").running() as running:
@@ -98,7 +98,7 @@ def test_a_named_set_with_other_counts_is_refused(macs: HubStub) -> None:
 
 
 def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytest.MonkeyPatch) -> None:
-    """mteb's a2t sets: the same pairs the other way round, in the older names of subset and key."""
+    """mteb's a2t sets hold the same pairs the other way round, with older names of subset and key."""
     content = pairs(4, audio="queries", per_clip=2)
     content["query/test-00000-of-00001.parquet"] = content.pop("queries/test-00000-of-00001.parquet")
     content["data/test-00000-of-00001.parquet"] = content.pop("qrels/test-00000-of-00001.parquet")
@@ -110,13 +110,13 @@ def test_clips_as_queries(hub: HubStub, pins: dict[str, Pin], monkeypatch: pytes
 
 
 def test_a_corpus_that_has_no_split_test_but_one_of_its_own(macs: HubStub) -> None:
-    """As the README of mteb/MACS_t2a has it; mteb takes the only split there is."""
+    """The README of mteb/MACS_t2a says so; mteb takes the only split there is."""
     macs.files["corpus/corpus-00000-of-00001.parquet"] = macs.files.pop("corpus/test-00000-of-00001.parquet")
     assert len(load_dataset(MACS).clips) == 393
 
 
 def small(audio: Any) -> HubSet:
-    """A set of pairs of the hub at hand, however many there are."""
+    """Return a set of pairs in the hub, without expected counts."""
     return HubSet("mteb/MACS_a2t", "owner/rows", MtebLayout(audio), "CC0-1.0", Expected())
 
 
@@ -201,7 +201,7 @@ def test_a_folder_states_the_columns_of_any_dataset(hub: HubStub, pins: dict[str
 def test_from_the_command_line_to_a_verdict(
     macs: HubStub, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The real table, pins and client in a process of their own: record online, judge offline, name what is missing."""
+    """The real table, pins and client, in another process: record online, judge offline, name missing files."""
     project = toys.Project(pytester, monkeypatch, tmp_path)
     client = {
         "HF_ENDPOINT": macs.url,

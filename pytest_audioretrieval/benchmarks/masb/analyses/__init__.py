@@ -1,1 +1,1 @@
-"""MASB's experiments on several models, one a file."""
+"""MASB's experiments on several models, one experiment a file."""

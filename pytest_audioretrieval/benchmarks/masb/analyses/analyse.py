@@ -1,4 +1,4 @@
-"""MASB's Experiments 1 to 4 of several models on one dataset."""
+"""Experiments 1 to 4 of MASB for several models on one dataset."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_audioretrieval.benchmarks.masb.analyses.answers import Answers, answered, is_mirror
+from pytest_audioretrieval.benchmarks.masb.analyses.answers import Answers, answer_choices, is_mirror
 from pytest_audioretrieval.benchmarks.masb.analyses.chance import Family
 from pytest_audioretrieval.benchmarks.masb.analyses.mirrors import mirror_tables
-from pytest_audioretrieval.benchmarks.masb.analyses.prior import Judged, has_prior, preferred, prior_tables
+from pytest_audioretrieval.benchmarks.masb.analyses.prior import (
+    WithPrior,
+    in_experiment_2,
+    prior_tables,
+    text_only_answers,
+)
 from pytest_audioretrieval.benchmarks.masb.analyses.swaps import swap_table
 from pytest_audioretrieval.benchmarks.masb.analyses.texts import reworded, text_table
 from pytest_audioretrieval.embedding.fusion import single
@@ -23,8 +28,8 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.report.tables.table import Table
 
 
-def alone(answerers: Sequence[Answerer]) -> list[SingleModel]:
-    """Return the models to judge, each by itself.
+def models_to_judge(answerers: Sequence[Answerer]) -> list[SingleModel]:
+    """Return the models, each by itself.
 
     Raises:
         SpecError: two of one name, or a fusion, whose scores hold for whole rankings alone.
@@ -33,7 +38,7 @@ def alone(answerers: Sequence[Answerer]) -> list[SingleModel]:
     return [single(answerer) for answerer in answerers]
 
 
-def unheard(answerer: Answerer) -> SingleModel:
+def prior_model(answerer: Answerer) -> SingleModel:
     """Return the model of ``--prior``, which chooses between texts without their sound.
 
     Raises:
@@ -50,16 +55,16 @@ def unheard(answerer: Answerer) -> SingleModel:
 
 
 def analyse(models: Sequence[SingleModel], dataset: Dataset, prior: SingleModel | None = None) -> list[Table]:
-    """Measure, then tabulate: those tables that do not apply say why.
+    """Measure all models and tabulate the experiments; a table that does not apply says why.
 
     Args:
         models: as ``alone`` returns them.
-        prior: what all of them are held against in Experiment 2; by default each pair scorer against itself unheard.
+        prior: text prior of all models in Experiment 2; by default each pair scorer, without audio, is its own.
 
     Raises:
-        RetrievalError: what cannot be measured.
+        RetrievalError: a model cannot be measured.
     """
-    answers = [answered(model, dataset) for model in models]
+    answers = [answer_choices(model, dataset) for model in models]
     family = Family(answers)
     mirrors = [choice for choice in dataset.choices if is_mirror(choice.slice)]
     mirrored = np.array([is_mirror(choice.slice) for choice in dataset.choices], dtype=np.bool_)
@@ -74,15 +79,15 @@ def analyse(models: Sequence[SingleModel], dataset: Dataset, prior: SingleModel 
 def _prior_tables(
     models: Sequence[SingleModel], answers: Sequence[Answers], dataset: Dataset, prior: SingleModel | None
 ) -> list[Table]:
-    kept = np.array([has_prior(choice) for choice in dataset.choices], dtype=np.bool_)
-    choices = [choice for choice in dataset.choices if has_prior(choice)]
+    kept = np.array([in_experiment_2(choice) for choice in dataset.choices], dtype=np.bool_)
+    choices = [choice for choice in dataset.choices if in_experiment_2(choice)]
     if not choices:
         return prior_tables([], notes=["the dataset has no choices between two texts outside of mirror pairs"])
     of = {model.spec.id: prior or model for model in models if prior is not None or model.scores_pairs}
-    priors = {one.spec.id: preferred(one, choices) for one in of.values()}
-    judged = [Judged(one.where(kept), priors[of[one.model].spec.id]) for one in answers if one.model in of]
+    priors = {one.spec.id: text_only_answers(one, choices) for one in of.values()}
+    judged = [WithPrior(one.where(kept), priors[of[one.model].spec.id]) for one in answers if one.model in of]
     without = [model.spec.id for model in models if model.spec.id not in of]
-    note = f"no text prior to hold {', '.join(without)} against: pass --prior MODEL, a pair scorer"
+    note = f"no text prior for {', '.join(without)}: pass --prior MODEL, a pair scorer"
     return prior_tables(judged, notes=[note] if without else [])
 
 

@@ -1,4 +1,4 @@
-"""Which pair of each choice a model takes, and which it would take without hearing anything."""
+"""Answers of models to choices between two options, in columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Labels: TypeAlias = npt.NDArray[np.str_]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-#: In place of a slice, where a row is about all of them.
+#: Name in place of a slice in a row about all slices.
 ALL = "all"
 
 
@@ -31,7 +31,7 @@ class Answers:
     Attributes:
         model: its name.
         slice, cluster: as in ``data.types.Choice``.
-        correct: 1 where the right pair scores higher, 0 where the wrong one does, 0.5 where neither.
+        correct: 1 where the right option scores higher, 0 where the wrong one does, 0.5 in a tie.
     """
 
     model: str
@@ -43,35 +43,35 @@ class Answers:
         return len(self.correct)
 
     def where(self, kept: Mask) -> Answers:
-        """The answers of a mask [N]."""
+        """Return the answers of a mask [N]."""
         return replace(self, slice=self.slice[kept], cluster=self.cluster[kept], correct=self.correct[kept])
 
 
 def is_mirror(slice_name: str) -> bool:
-    """Whether a slice is one of mirror pairs (Experiment 4), not of swaps alone (Experiments 1 and 2)."""
+    """Return whether a slice holds mirror pairs (Experiment 4), not single swaps (Experiments 1 and 2)."""
     return slice_name.startswith("mirror-")
 
 
 def slices(names: Labels) -> Iterator[tuple[str, Mask]]:
-    """Each slice of a column in the order in which they first occur, then ``ALL``, with the mask [N] of its rows."""
+    """Yield each slice of a column with the mask [N] of its rows, in order of appearance, and ``ALL`` last."""
     for name in dict.fromkeys(names.tolist()):
         yield name, names == name
     yield ALL, np.ones(len(names), dtype=np.bool_)
 
 
-def answered(model: SingleModel, dataset: Dataset) -> Answers:
-    """What a model answers to all choices of a dataset, in their order (MASB, 2.3).
+def answer_choices(model: SingleModel, dataset: Dataset) -> Answers:
+    """Return a model's answers to all choices of a dataset, in their order (MASB, 2.3).
 
     Raises:
-        RetrievalError: a clip or text that cannot be scored.
+        RetrievalError: a clip or text cannot be scored.
     """
     if not dataset.choices:
-        return labelled(model.spec.id, (), np.empty(0))
-    return labelled(model.spec.id, dataset.choices, correct(*option_scores(model, dataset)))
+        return label_answers(model.spec.id, (), np.empty(0))
+    return label_answers(model.spec.id, dataset.choices, correct(*option_scores(model, dataset)))
 
 
-def labelled(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
-    """``correct`` [N] with the slices and clusters of its choices."""
+def label_answers(model: str, choices: Sequence[Choice], correct: Floats) -> Answers:
+    """Return ``correct`` [N] with the slices and clusters of its choices."""
     return Answers(
         model,
         np.array([choice.slice for choice in choices], dtype=np.str_),

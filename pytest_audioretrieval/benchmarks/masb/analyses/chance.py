@@ -1,4 +1,4 @@
-"""Accuracies held against chance as cells of a table, corrected over all tests of a command (MASB, 2.3)."""
+"""Tests of accuracies against chance as table cells, corrected over all tests of a command (MASB, 2.3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANCE = (
     Column("clustered Holm p", P),
     Column("chance"),
 )
-#: How to read them, less the family that Holm's correction is over.
+#: Explanation of these columns, without the family of Holm's correction.
 NOTE = (
     "accuracy: Wilson interval and exact binomial p, as if choices were independent; clustered: the same by cluster; "
     f"a tie counts one half; Holm over all rows but those of slice {ALL!r}, of "
@@ -32,12 +32,12 @@ NOTE = (
 
 
 class Family:
-    """Accuracies held against chance and corrected (Holm) together: every slice of every model that was asked.
+    """A family of tests against chance, Holm-corrected together: every slice of every model.
 
-    Rows of all slices together repeat what the others say and are outside of the family.
+    A row of all slices together repeats the others and is outside of the family.
 
     Args:
-        answers: one a model, of lone choices and mirror pairs alike, as the suite ``binding`` corrects them.
+        answers: one a model, of single choices and mirror pairs together, as the suite ``binding`` corrects them.
     """
 
     def __init__(self, answers: Sequence[Answers]) -> None:
@@ -51,7 +51,7 @@ class Family:
         self._corrected = dict(zip(self._found, zip(exact, clustered, strict=True), strict=True))
 
     def rows(self, answers: Sequence[Answers]) -> list[tuple[Cell, ...]]:
-        """Model, slice and the cells of ``CHANCE`` of some slices of these models, and a row of those together."""
+        """Return model, slice and the cells of ``CHANCE`` for each slice of these models, then for all slices."""
         rows: list[tuple[Cell, ...]] = []
         for one in answers:
             for name, kept in slices(one.slice):

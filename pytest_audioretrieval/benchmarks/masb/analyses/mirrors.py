@@ -1,4 +1,4 @@
-"""Mirror pairs, of which whoever reads the texts alone gets exactly one right (MASB, Experiment 4)."""
+"""Mirror pairs: a model that reads the texts alone gets exactly one of each pair right (MASB, Experiment 4)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, table
 
 _COUNTS = tuple(Column(name, "d") for name in ("pairs", "both right", "one right", "none right", "with a tie"))
-_NOTE = "whoever reads the texts alone has one of each pair right; a pair with a tie is in none of the three"
+_NOTE = "a model that reads the texts alone has one of each pair right; a pair with a tie is in none of the three"
 
 
 def mirror_tables(answers: Sequence[Answers], choices: Sequence[Choice], family: Family) -> list[Table]:
-    """Table 1 over the mirror pairs ``choices`` [N], one ``Answers`` a model; and how many of each pair are right."""
+    """Tabulate Table 1 over the mirror pairs ``choices`` [N], and how many choices of each pair are right."""
     return [
         table("Experiment 4: mirror pairs (MASB, Table 1)", _mirrors, answers, choices, family),
         table("Experiment 4: both comparisons of each mirror pair", _pairs, answers, choices),
@@ -27,13 +27,13 @@ def mirror_tables(answers: Sequence[Answers], choices: Sequence[Choice], family:
 
 
 def mirrored(choices: Sequence[Choice]) -> npt.NDArray[np.int64]:
-    """Which two choices are each other's mirror: positions, int64 [N / 2, 2].
+    """Return the positions of the two choices of each mirror pair, int64 [N / 2, 2].
 
-    They share slice, cluster and both texts, and what is right of one is wrong of the other. Where a cluster has
-    several of the same texts, the first of either kind belong together, then the second.
+    The two share slice, cluster and both texts, and the right text of one is the wrong text of the other. Where a
+    cluster has several pairs of the same texts, the first of either kind belong together, then the second.
 
     Raises:
-        DataError: a choice without its mirror.
+        DataError: a choice has no mirror.
     """
     kinds: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
     for position, choice in enumerate(choices):
@@ -44,8 +44,10 @@ def mirrored(choices: Sequence[Choice]) -> npt.NDArray[np.int64]:
         if right == wrong or len(ours) != len(theirs):
             lone = choices[ours[0]]
             raise DataError(
-                f"{len(ours)} choices of cluster {cluster!r} hold {right!r} right and {wrong!r} wrong, {len(theirs)} "
-                f"the reverse: expected as many of both, look at choice {lone.id!r}"
+                f"{len(ours)} choices of cluster {cluster!r} hold {right!r} right and {wrong!r} wrong, "
+                f"{len(theirs)} the reverse",
+                expected="as many of both",
+                remedy=f"look at choice {lone.id!r}",
             )
         pairs += [pair for pair in zip(ours, theirs, strict=True) if pair[0] < pair[1]]
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
@@ -64,7 +66,7 @@ def _pairs(answers: Sequence[Answers], choices: Sequence[Choice]) -> Body:
 
 
 def _counts(answers: Answers, pairs: npt.NDArray[np.int64], kept: Mask) -> tuple[Cell, ...]:
-    """The cells of ``_COUNTS``; a pair lies in one slice, so that its first choice tells whether it is kept."""
+    """Return the cells of ``_COUNTS``; a pair lies in one slice, so its first choice tells whether it is kept."""
     correct = answers.correct[pairs[kept[pairs[:, 0]]]]
     tied = (correct == 0.5).any(axis=1)
     right = correct[~tied].sum(axis=1)
@@ -73,4 +75,4 @@ def _counts(answers: Answers, pairs: npt.NDArray[np.int64], kept: Mask) -> tuple
 
 def _check(choices: Sequence[Choice]) -> None:
     if not choices:
-        raise DataError("the dataset has no mirror pairs")
+        raise DataError("the dataset has no mirror pairs", remedy="name one that has")

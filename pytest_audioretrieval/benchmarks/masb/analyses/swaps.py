@@ -1,4 +1,4 @@
-"""Does the caption that holds score above its attribute swap? (MASB, Experiment 1)"""
+"""Accuracy of captions against their attribute swaps (MASB, Experiment 1)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_audioretrieval.report.tables.table import Body, Column, Table, table
 
 
 def swap_table(answers: Sequence[Answers], family: Family) -> Table:
-    """Figure 2 over the choices that are no mirror pairs, one ``Answers`` a model."""
+    """Tabulate Figure 2 over the choices outside of mirror pairs, one ``Answers`` a model."""
     return table("Experiment 1: swap accuracy (MASB, Figure 2)", _swaps, answers, family)
 
 
 def _swaps(answers: Sequence[Answers], family: Family) -> Body:
     if not any(map(len, answers)):
-        raise DataError("the dataset has no choices outside of mirror pairs")
+        raise DataError("the dataset has no choices outside of mirror pairs", remedy="name one that has")
     return Body((Column("model"), Column("slice"), *CHANCE), family.rows(answers), NOTE + "Experiments 1 and 4")

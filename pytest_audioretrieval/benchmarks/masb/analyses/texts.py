@@ -1,4 +1,4 @@
-"""Does a text's vector move farther where its meaning changes than where its words do? (MASB, Experiment 3)"""
+"""Distances of a text's vector to its swap and to its paraphrase (MASB, Experiment 3)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Reworded:
+class RewordingVectors:
     """One model's unit vectors of captions, their swaps and paraphrases, [N, D] each."""
 
     model: str
@@ -55,23 +55,27 @@ class Reworded:
     paraphrase: Vectors
 
 
-def reworded(model: SingleModel, rewordings: Sequence[Rewording]) -> Reworded:
-    """Embed the captions of a dataset, at least one, by a model that has vectors.
+def reworded(model: SingleModel, rewordings: Sequence[Rewording]) -> RewordingVectors:
+    """Embed the captions of a dataset, at least one, with a model that has text vectors.
 
     Raises:
-        RetrievalError: a text that cannot be embedded.
+        RetrievalError: a text cannot be embedded.
     """
-    return Reworded(model.spec.id, *vectors(model, rewordings))
+    return RewordingVectors(model.spec.id, *vectors(model, rewordings))
 
 
-def text_table(models: Sequence[Reworded], rewordings: Sequence[Rewording], *, notes: Sequence[str] = ()) -> Table:
-    """Figure 4, one ``Reworded`` a model with vectors; ``notes`` say which have none."""
+def text_table(
+    models: Sequence[RewordingVectors], rewordings: Sequence[Rewording], *, notes: Sequence[str] = ()
+) -> Table:
+    """Tabulate Figure 4, one ``RewordingVectors`` a model; ``notes`` say which models have none."""
     return table("Experiment 3: text distances (MASB, Figure 4)", _texts, models, rewordings, notes)
 
 
-def _texts(models: Sequence[Reworded], rewordings: Sequence[Rewording], notes: Sequence[str]) -> Body:
+def _texts(models: Sequence[RewordingVectors], rewordings: Sequence[Rewording], notes: Sequence[str]) -> Body:
     if not rewordings:
-        raise DataError("the dataset has no captions with an attribute swap and a paraphrase")
+        raise DataError(
+            "the dataset has no captions with an attribute swap and a paraphrase", remedy="name one that has"
+        )
     if not models:
         raise DataError(joined(*notes))
     recordings = [one.recording for one in rewordings]
@@ -95,7 +99,10 @@ def _medians(distances: TextDistances, kept: Mask) -> tuple[float, float, float]
 
 
 def _cells(moved: tuple[float, float, float], test: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Medians and their ratio among the cells of ``CHANCE``, less the verdict: chance is no aim here."""
+    """Return the medians and their ratio among the cells of ``CHANCE``, without its verdict.
+
+    Chance is no standard here.
+    """
     swap, paraphrase, _ = moved
     trials, *rest, _ = test
     return (trials, *moved, swap / paraphrase if paraphrase else None, *rest)

@@ -1,1 +1,1 @@
-"""Dataset ``binding``: which of two sounds comes first, is louder, lasts longer (after MASB)."""
+"""Built-in dataset ``binding``: the order, loudness and duration of two sounds (after MASB)."""

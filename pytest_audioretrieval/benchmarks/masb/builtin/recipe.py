@@ -1,4 +1,4 @@
-"""Which two recordings are heard how: a seeded recipe for the clips of dataset ``binding`` (after MASB, Exp. 1 and 4).
+"""Seeded recipe for the clips of dataset ``binding``: two recordings and a property each (after MASB, Exp. 1 and 4).
 
 A *scene* is two recordings one after the other, of which one comes first, is louder or lasts longer. Its mirror holds
 the same two recordings with the property exchanged. A couple of recordings belongs to one scene and its mirror, and is
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
+from pytest_audioretrieval.benchmarks.masb.caption_set import Style
 from pytest_audioretrieval.data.sounds.recipe import sets_of, shuffled
 
 REVISION = "2026-12-1"
 Property = Literal["order", "loudness", "duration"]
 PROPERTIES: tuple[Property, ...] = get_args(Property)
-Wording = Literal["strict", "natural"]
 
 #: Mirror pairs of each property, and clips without a mirror.
 PAIRS, LONE = 60, 40
@@ -57,59 +57,59 @@ SUSTAINED = frozenset(
 
 @dataclass(frozen=True)
 class Scene:
-    """Two recordings, and of which of them the property is true.
+    """Two recordings, of which one has more of a property.
 
     Attributes:
-        axis: the property at stake, as MASB's annotations call it.
-        heard: the recordings in the order they sound.
-        more: the one that comes first, is louder or lasts longer.
+        axis: the property, as MASB's annotations call it.
+        recordings: the two, in the order they sound.
+        more: the recording that comes first, is louder or lasts longer.
     """
 
     axis: Property
-    heard: tuple[str, str]
+    recordings: tuple[str, str]
     more: str
 
     @property
     def less(self) -> str:
-        """The one that comes last, is quieter or lasts shorter."""
-        return self.heard[1] if self.more == self.heard[0] else self.heard[0]
+        """The recording that comes last, is quieter or lasts shorter."""
+        return self.recordings[1] if self.more == self.recordings[0] else self.recordings[0]
 
     @property
     def couple(self) -> str:
-        """The same for a scene and its mirror, and for no other."""
-        return "+".join(sorted(self.heard))
+        """A label that a scene shares with its mirror alone."""
+        return "+".join(sorted(self.recordings))
 
     def mirrored(self) -> Scene:
-        """The same recordings, the property exchanged."""
-        return Scene(self.axis, self.heard[::-1] if self.axis == "order" else self.heard, self.less)
+        """Return the scene of the same recordings with the property exchanged."""
+        return Scene(self.axis, self.recordings[::-1] if self.axis == "order" else self.recordings, self.less)
 
 
-class Telling(NamedTuple):
-    """How a caption is worded, and whether it names ``Scene.more`` first."""
+class Phrasing(NamedTuple):
+    """The style of a caption, and which recording it names first."""
 
-    wording: Wording
+    style: Style
     more_first: bool
 
 
-def mirror_pairs(axis: Property) -> list[tuple[Scene, Telling]]:
-    """One scene of each mirror pair, and how both captions of the pair are worded."""
+def mirror_pairs(axis: Property) -> list[tuple[Scene, Phrasing]]:
+    """Return one scene of each mirror pair, with the phrasing of both captions of the pair."""
     key = f"binding/mirror/{axis}"
     scenes = _scenes(axis, _couples()[axis][:PAIRS], key)
     draws = zip(_halves(PAIRS, f"{key}/wording"), _halves(PAIRS, f"{key}/telling"), strict=True)
-    tellings = [Telling("strict" if strict else "natural", more_first) for strict, more_first in draws]
-    return list(zip(scenes, tellings, strict=True))
+    phrasings = [Phrasing("strict" if strict else "natural", more_first) for strict, more_first in draws]
+    return list(zip(scenes, phrasings, strict=True))
 
 
-def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Telling, Telling]]]:
-    """Scenes without a mirror, each told in both wordings; the second names the recordings in the other order."""
+def lone_scenes(axis: Property) -> list[tuple[Scene, tuple[Phrasing, Phrasing]]]:
+    """Return scenes without a mirror, each in both styles; the second names the recordings in the other order."""
     key = f"binding/lone/{axis}"
     scenes = _scenes(axis, _couples()[axis][PAIRS:], key)
     first = _halves(LONE, f"{key}/telling")
-    return [(s, (Telling("strict", m), Telling("natural", not m))) for s, m in zip(scenes, first, strict=True)]
+    return [(s, (Phrasing("strict", m), Phrasing("natural", not m))) for s, m in zip(scenes, first, strict=True)]
 
 
 def _couples() -> dict[Property, list[tuple[str, ...]]]:
-    """Couples of each property, none twice; duration chooses first, because fewer are fit for it."""
+    """Return the couples of each property, none twice; duration chooses first, because fewer suit it."""
     free = shuffled(list(sets_of("test", 2)), "binding/couples")
     found: dict[Property, list[tuple[str, ...]]] = {}
     for axis in reversed(PROPERTIES):
@@ -120,7 +120,7 @@ def _couples() -> dict[Property, list[tuple[str, ...]]]:
 
 
 def _scenes(axis: Property, couples: Sequence[tuple[str, ...]], key: str) -> list[Scene]:
-    """Scenes of which half are true of a couple's first recording, and half have it sound first."""
+    """Return scenes: half have more of a couple's first recording, and half let it sound first."""
     draws = zip(_halves(len(couples), f"{key}/more"), _halves(len(couples), f"{key}/place"), strict=True)
     scenes = []
     for (one, other), (more_is_one, more_sounds_first) in zip(couples, draws, strict=True):
@@ -130,5 +130,5 @@ def _scenes(axis: Property, couples: Sequence[tuple[str, ...]], key: str) -> lis
 
 
 def _halves(count: int, key: str) -> list[bool]:
-    """As many true as false, in an order that depends on ``key``."""
+    """Return as many true as false values, in an order that depends on ``key``."""
     return shuffled([number % 2 == 0 for number in range(count)], key)

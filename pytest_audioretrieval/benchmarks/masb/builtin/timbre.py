@@ -1,12 +1,13 @@
-"""Two instruments and how each sounds: captions without audio, for text distances alone (after MASB, Exp. 3)."""
+"""Captions of two instruments and their timbres, without audio, for text distances alone (after MASB, Exp. 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 
-from pytest_audioretrieval.benchmarks.masb.builtin.recipe import LONE, Wording
-from pytest_audioretrieval.benchmarks.masb.builtin.wording import Form, Texts
+from pytest_audioretrieval.benchmarks.masb.builtin.recipe import LONE
+from pytest_audioretrieval.benchmarks.masb.builtin.wording import Form
+from pytest_audioretrieval.benchmarks.masb.caption_set import CaptionSet, Style
 from pytest_audioretrieval.data.sounds.recipe import draw, shuffled
 
 INSTRUMENTS = (
@@ -26,7 +27,7 @@ INSTRUMENTS = (
     "mandolin",
 )
 
-#: A timbre and another word for it; none begins with a vowel, so that "a" fits all.
+#: Timbre -> synonym; none begins with a vowel, so that "a" fits all.
 TIMBRES = {
     "bright": "brilliant",
     "clean": "pure",
@@ -44,18 +45,19 @@ TIMBRES = {
     "warm": "mellow",
 }
 
-FORMS: dict[Wording, Form] = {
+FORMS: dict[Style, Form] = {
     "strict": Form("a {x} {i} and a {y} {j}", "a {x} {i} together with a {y} {j}"),
     "natural": Form("the {i} sounds {x} and the {j} sounds {y}", "the {i} has a {x} tone and the {j} a {y} one"),
 }
 
 
-def timbre_texts() -> Iterator[tuple[str, Wording, Texts]]:
-    """Couples of instruments, each in both wordings: (couple, wording, texts)."""
+def timbre_captions() -> Iterator[tuple[str, Style, CaptionSet]]:
+    """Yield couple, style and captions of couples of instruments, each in both styles."""
     couples = shuffled(list(combinations(INSTRUMENTS, 2)), "binding/timbre/instruments")[:LONE]
     timbres = shuffled(list(combinations(TIMBRES, 2)), "binding/timbre/adjectives")[:LONE]
     for (i, j), drawn in zip(couples, timbres, strict=True):
         x, y = drawn[::-1] if draw(f"binding/timbre/{i}+{j}", 2) else drawn
-        for wording, form in FORMS.items():
+        for style, form in FORMS.items():
             caption, swap = form.text.format(x=x, y=y, i=i, j=j), form.text.format(x=y, y=x, i=i, j=j)
-            yield f"{i}+{j}", wording, Texts(caption, swap, form.synonym.format(x=TIMBRES[x], y=TIMBRES[y], i=i, j=j))
+            paraphrase = form.synonym.format(x=TIMBRES[x], y=TIMBRES[y], i=i, j=j)
+            yield f"{i}+{j}", style, CaptionSet(caption, swap, paraphrase)

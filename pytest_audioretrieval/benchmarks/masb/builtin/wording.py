@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pytest_audioretrieval.benchmarks.masb.builtin.recipe import Property, Scene, Telling, Wording
+from pytest_audioretrieval.benchmarks.masb.builtin.recipe import Phrasing, Property, Scene
+from pytest_audioretrieval.benchmarks.masb.caption_set import CaptionSet, Style
 from pytest_audioretrieval.data.sounds.recipe import draw
 from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 
 
 class Form(NamedTuple):
-    """A sentence form and other words for the same."""
+    """A sentence form and a synonymous form."""
 
     text: str
     synonym: str
 
 
 #: Forms without a verb, so that they take names in singular and plural. The first of two names ``{more}`` first.
-FORMS: dict[tuple[Property, Wording], tuple[Form, Form]] = {
+FORMS: dict[tuple[Property, Style], tuple[Form, Form]] = {
     ("order", "strict"): (
         Form("{more} before {less}", "{more} earlier than {less}"),
         Form("{less} after {more}", "{less} later than {more}"),
@@ -45,22 +46,14 @@ FORMS: dict[tuple[Property, Wording], tuple[Form, Form]] = {
 }
 
 
-class Texts(NamedTuple):
-    """A caption that holds, its attribute swap (the same words), and its paraphrase (the same meaning)."""
+def caption_set(scene: Scene, phrasing: Phrasing) -> CaptionSet:
+    """Return the captions of a scene; the mirrored scene has caption and swap exchanged.
 
-    caption: str
-    swap: str
-    paraphrase: str
-
-
-def texts(scene: Scene, telling: Telling) -> Texts:
-    """The texts about a scene; the mirrored scene has caption and swap exchanged.
-
-    The paraphrase calls each recording by the phrase that comes next in ``RECORDINGS``.
+    The paraphrase names each recording by its next phrase in ``RECORDINGS``.
     """
-    form = FORMS[scene.axis, telling.wording][0 if telling.more_first else 1]
+    form = FORMS[scene.axis, phrasing.style][0 if phrasing.more_first else 1]
     more, less = _name(scene, scene.more), _name(scene, scene.less)
-    return Texts(
+    return CaptionSet(
         caption=form.text.format(more=more, less=less),
         swap=form.text.format(more=less, less=more),
         paraphrase=form.synonym.format(more=_name(scene, scene.more, 1), less=_name(scene, scene.less, 1)),

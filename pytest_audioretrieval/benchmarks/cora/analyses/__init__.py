@@ -1,0 +1,1 @@
+"""CORA's analyses of several models, one family of tables a file."""

@@ -1,0 +1,1 @@
+"""Readers of released query sets: CORA's and UIQ's."""

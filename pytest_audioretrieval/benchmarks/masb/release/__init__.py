@@ -1,0 +1,1 @@
+"""Reader of MASB's released files, and the cutting of its excerpts."""

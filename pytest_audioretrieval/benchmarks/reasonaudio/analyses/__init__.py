@@ -1,0 +1,1 @@
+"""ReasonAudio's table of scores, and timelines of clips."""

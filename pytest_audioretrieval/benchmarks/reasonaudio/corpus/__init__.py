@@ -1,0 +1,1 @@
+"""Corpus of composite clips: sounds, plan, rendering and files."""

@@ -1,0 +1,1 @@
+"""Queries and two-option items made from the events of a corpus."""
