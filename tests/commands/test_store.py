@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval store``: what is there, what is damaged, what goes."""
+"""Command ``python -m pytest_audioretrieval store``: listing, damage and pruning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that embed are killed at random moments; what is left must be whole, and enough to go on from.
+"""Soak test: embedding processes are killed at random moments, and the store must stay whole and usable.
 
     python -m tests.embedding.soak [KILLS] [SEED]
 

@@ -1,4 +1,4 @@
-"""From clips and texts to vectors: once, in order, in one piece, and without touching anybody's random state."""
+"""Embedding of clips and texts: each once, in order, without a change to the user's random state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes at once share the work; one that is killed takes nothing with it but the shard in hand."""
+"""Sharing of work among processes; a killed one loses only its current shard."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def powerless() -> Iterator[None]:
 
 
 def test_a_cache_that_is_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it holds is used, the rest is made, and one warning says that it is not kept."""
+    """Its vectors are used, the rest are made, and one warning says that they are not stored."""
     items = clips(SHARD * 3)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""The checkpoints that travel with the package: small, pinned, loadable, and neither perfect nor useless."""
+"""Built-in checkpoints: small, pinned, loadable, and neither perfect nor useless."""
 
 from __future__ import annotations
 

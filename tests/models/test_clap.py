@@ -1,4 +1,4 @@
-"""The CLAP adapter: what it feeds the model, what it refuses, what it says."""
+"""CLAP adapter: input of the model, refusals and warnings."""
 
 from __future__ import annotations
 

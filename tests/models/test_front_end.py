@@ -1,4 +1,4 @@
-"""Our log-mels against transformers' extractor, and against formulas worked by hand."""
+"""Log-mels against transformers' extractor, and against formulas worked by hand."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_sounds_of_every_kind(truncation: str, padding: str) -> None:
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("truncation", BANKS)
 def test_lengths_at_the_corners(truncation: str, padding: str) -> None:
-    """Where tiles, zeros and mirrored ends meet, and fault 40 from below."""
+    """Corner cases are lengths at which tiles, zeros and mirrored ends meet, and those below fault 40."""
     extractor = ClapFeatureExtractor(truncation=truncation, padding=padding)
     lengths = (1, 2, 479, 480, 512, 513, 239_999, 240_000, 240_001, LIMIT - HALF - 1, LIMIT - HALF, LIMIT - 1, LIMIT)
     windows = [noise(length, seed=length) for length in lengths]
@@ -168,7 +168,7 @@ def test_recordings(truncation: str) -> None:
 
 
 def test_other_settings_are_followed() -> None:
-    """Nothing is assumed to be what the laion checkpoints have."""
+    """Settings other than those of the laion checkpoints count too."""
     extractor = ClapFeatureExtractor(
         truncation="rand_trunc", sampling_rate=16_000, max_length_s=2, hop_length=160, fft_window_size=400,
         feature_size=40, frequency_min=100, frequency_max=7_000, top_db=80,

@@ -71,7 +71,7 @@ def edit(path: Path, **changes: Any) -> None:
 
 
 def probabilities(model: Qwen2Audio, prompt: str, window: Any = None) -> Any:
-    """Of every first token, by the processor's own way from text and sound to tensors."""
+    """Return the probabilities of every first token, by the processor's own way from text and sound to tensors."""
     audio = {} if window is None else {"audio": window, "sampling_rate": RATE}
     inputs = model.processor(text=prompt, return_tensors="pt", **audio)
     with torch.inference_mode():
@@ -173,7 +173,7 @@ def test_its_identity_is_that_of_its_files_and_prompts(damaged: Path, monkeypatc
 
 
 def test_captions_are_the_likeliest_words(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the folder's settings say, here to sample and not to repeat; compared with one forward pass a token."""
+    """The folder's settings, here to sample and not to repeat, are ignored; the reference is one pass a token."""
     monkeypatch.setattr(qwen2_audio_scorer, "LONGEST_CAPTION", 6)
     edit(damaged / "generation_config.json", do_sample=True, temperature=2.0, repetition_penalty=5.0)
     model = Qwen2Audio("tiny", damaged, device="cpu")

@@ -1,4 +1,4 @@
-"""What --model understands, and what it says of everything else."""
+"""Specs of ``--model``, and errors for everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a download, by the real client in a process of its own against a hub on loopback."""
+"""Outcomes of a download, by the real client in a process of its own against a hub on loopback."""
 
 from __future__ import annotations
 

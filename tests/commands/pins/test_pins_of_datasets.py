@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client against a hub on loopback."""
+"""Commands ``pins add``, ``list`` and ``verify`` for a dataset, by the real client against a hub on loopback."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_other_files_by_their_pattern(meant: str | None, place: Place, stub: Hub
 
 
 def test_of_a_named_set_all_its_subsets(place: Place) -> None:
-    """Under a commit of its own, beside the shipped one, which is what the bare name goes on meaning."""
+    """They are pinned under a commit of their own; the bare name still means the shipped commit."""
     files = pairs(3)
     with HubStub("mteb/MACS_t2a", COMMIT, files, kind="datasets").running() as hub:
         place.stub = hub
