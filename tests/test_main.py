@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("arguments", [["pins", "list"], ["doctor", "--model", "builtin/tiny-clap-fused"]])
 def test_a_reader_that_leaves_ends_it_without_a_word(arguments: list[str]) -> None:

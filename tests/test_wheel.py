@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 BUILTIN = ROOT / "pytest_audioretrieval/models/builtin"
 RECORDINGS = ROOT / "pytest_audioretrieval/data/sounds/recordings"

@@ -18,6 +18,8 @@ from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.pinning.protocol import NAMED
 from tests.embedding.fake import WHO, Fake, clips, embed, expected, never, track
 
+pytestmark = pytest.mark.slow
+
 Vectors = npt.NDArray[np.float32]
 SHORT = NAMED["short-clip"]
 REPOSITORY = Path(__file__).parents[2]

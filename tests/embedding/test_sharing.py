@@ -25,6 +25,8 @@ from pytest_audioretrieval.embedding.store import Store
 from pytest_audioretrieval.pinning.protocol import Protocol
 from tests.embedding.fake import WHO, Fake, clips, expected, track
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).parents[2]
 KEYS = [[f"{number}"] for number in range(SHARD * 2 + 10)]
 ROW = np.ones((1, 2), dtype=np.float32)

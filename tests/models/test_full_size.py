@@ -17,6 +17,8 @@ from transformers import ClapConfig, ClapFeatureExtractor
 
 from tests.models.tiny_clap import write_clap
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).parents[2]
 HUB = REPOSITORY.parent / "shared/data/hub-configs/laion-clap-htsat-fused"
 PARAMETERS = 153_507_530

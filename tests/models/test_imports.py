@@ -10,6 +10,8 @@ import pytest
 
 from tests.embedding.test_sharing import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 START = """
 import gc, os, sys, weakref
 from pytest_audioretrieval.embedding.resources import Resources

@@ -16,6 +16,8 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.inference import float32_inference
 from pytest_audioretrieval.pinning.protocol import Protocol
 
+pytestmark = pytest.mark.slow
+
 
 def state() -> tuple[str, bool, int, bool]:
     return (

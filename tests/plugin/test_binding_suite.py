@@ -16,6 +16,8 @@ from pytest_audioretrieval.benchmarks.masb.release.wording import PARAPHRASES, T
 from tests.benchmarks.masb import release_files
 from tests.plugin.toys import Project, counts, failed, has_traceback
 
+pytestmark = pytest.mark.slow
+
 RULES = "pytest_audioretrieval.testing.rule_scorer:RuleScorer"
 ARGS = ("--retrieval-suite", "binding", "--model", "told:Told")
 #: Tracks; each is a recording of every property and a pair of mixes.

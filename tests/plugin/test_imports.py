@@ -10,6 +10,8 @@ import pytest
 
 from tests.plugin.toys import Project
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("numpy", "scipy", "torch", "transformers", "soundfile", "rich", "msgspec")
 
 #: Ends by printing which heavy modules were imported.
@@ -46,7 +48,6 @@ def test_collecting_imports_no_arrays(project: Project) -> None:
     assert not {"numpy", "scipy", "torch", "soundfile"} & set(loaded(project, "--collect-only", "-q"))
 
 
-@pytest.mark.slow
 def test_tests_of_the_plugin_do_without_transformers() -> None:
     """Its import takes as long as all others together; in a process that runs other tests too it may be there."""
     code = "import tests.plugin.toys, sys; print('numpy' in sys.modules, 'transformers' in sys.modules)"

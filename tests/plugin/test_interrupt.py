@@ -6,6 +6,8 @@ import pytest
 
 from tests.plugin.toys import MODEL, Project, counts
 
+pytestmark = pytest.mark.slow
+
 #: The third batch of sound is interrupted.
 INTERRUPTED = MODEL.replace(
     'log(f"audio {len(windows)}")',

@@ -14,6 +14,8 @@ from pytest_audioretrieval.benchmarks.reasonaudio.release.build import build
 from tests.benchmarks.reasonaudio.corpus.tones import make_sounds
 from tests.plugin.toys import Project, counts, failed, has_traceback
 
+pytestmark = pytest.mark.slow
+
 TASKS = ("negation", "order", "overlap", "duration", "mix")
 ARGS = ("--retrieval-suite", "reasoning", "--model", "told:Told")
 #: Three queries and six choices a task; a test a metric of each.

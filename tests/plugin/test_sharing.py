@@ -6,6 +6,8 @@ from collections import Counter
 
 from tests.plugin.toys import CAPTIONS, CLIPS, MODEL, Project, counts
 
+pytestmark = pytest.mark.slow
+
 #: Says which worker embeds what.
 NOTING = MODEL.replace('log(f"audio {len(windows)}")', 'log(f"audio {windows[0].mean():.6f} {os.getpid()}")').replace(
     'log(f"text {len(texts)}")', '[log(f"text {text}") for text in texts]'

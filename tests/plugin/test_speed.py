@@ -10,6 +10,8 @@ import pytest
 from pytest_audioretrieval.plugin.throughput_needs import NO_BENCHMARK
 from tests.plugin.toys import Project, counts
 
+pytestmark = pytest.mark.slow
+
 SPEED = """
 import os
 import pytest

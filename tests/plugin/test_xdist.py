@@ -10,6 +10,8 @@ import pytest
 
 from tests.plugin.toys import Project, counts
 
+pytestmark = pytest.mark.slow
+
 BOTH = """
 import pytest
 from pytest_audioretrieval.metrics import hit_rate, margin

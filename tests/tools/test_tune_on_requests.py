@@ -19,6 +19,8 @@ from transformers import ClapModel, logging
 from pytest_audioretrieval.data.reformulate import reformulate
 from pytest_audioretrieval.data.sounds import recipe as sounds
 
+pytestmark = pytest.mark.slow
+
 TOOLS = Path(__file__).parents[2] / "tools"
 ROWS = "text_model.embeddings.word_embeddings.weight"
 

@@ -8,6 +8,8 @@ from pytest_audioretrieval.gate import throughput
 from tests.commands.doctor.told import Told, doctor
 from tests.plugin.toys import Project
 
+pytestmark = pytest.mark.slow
+
 SPEED = """
 import pytest
 

@@ -17,6 +17,8 @@ from pytest_audioretrieval.pinning.pins import Pin, Pins, Revision, load_pins
 from tests.models.hub.conftest import COMMIT
 from tests.models.hub.stub import HubStub, Place, told
 
+pytestmark = pytest.mark.slow
+
 MODEL, OTHER = f"tiny/clap@{COMMIT}", "f" * 40
 
 

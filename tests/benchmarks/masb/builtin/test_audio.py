@@ -24,6 +24,8 @@ from pytest_audioretrieval.data.types import Dataset
 from pytest_audioretrieval.errors import PinError
 from pytest_audioretrieval.pinning.pins import load_pins
 
+pytestmark = pytest.mark.slow
+
 Signal = npt.NDArray[np.float32]
 RATE = 48_000
 #: More than the longest clip sounds, and an excerpt of a recording.

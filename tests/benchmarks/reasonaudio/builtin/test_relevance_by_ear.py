@@ -16,6 +16,8 @@ from pytest_audioretrieval.data.types import Clip, Dataset
 from tests.benchmarks.reasonaudio.builtin.event_detector import RATE, Detected, EventDetector
 from tests.benchmarks.reasonaudio.builtin.query_parser import Condition, QueryParser, Spans, is_met
 
+pytestmark = pytest.mark.slow
+
 #: The recordings that the dataset is said to be made of.
 LABELS = (
     "amen-break", "cat", "chime", "choir", "computer", "cow", "cowbell", "dog", "door", "drone", "drum-roll",
