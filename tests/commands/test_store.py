@@ -296,6 +296,7 @@ def test_a_broken_description_is_none(cache: Path, capsys: pytest.CaptureFixture
     assert ran(capsys, "prune", "--cache", cache) == (0, "0.0 MB removed\n")
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported(cache: Path) -> None:
     code = (
         "import sys; from pytest_audioretrieval.__main__ import main; "

@@ -232,6 +232,7 @@ def test_a_key_phrase_keeps_content_and_order(caption: str, expected: str) -> No
     assert key_phrase(caption) == expected
 
 
+@pytest.mark.slow
 def test_there_are_forty_openings_a_form_for_any_caption_and_each_is_reached() -> None:
     for form in OPENED:
         openings = OPENINGS[form]
@@ -301,6 +302,7 @@ def test_the_wrapper_varies_and_the_caption_does_not() -> None:
         wrapped(" .")
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(max_size=3))
 def test_any_text_is_reformulated_or_refused_as_empty(caption: str, key: str) -> None:
     if not any(c.isalnum() for c in caption):
@@ -314,6 +316,7 @@ ODD = ("A,", "and", "is", "are", "barks", "talk", "can", "one", "it", ".", "that
 WORDS = sorted({word for text in SAMPLE for word in text.split()} | set(ODD))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join))
 def test_any_row_of_words_is_reformulated_without_loss(caption: str) -> None:
     if not any(c.isalnum() for c in caption):
@@ -333,11 +336,13 @@ def check_ends(made: dict[Form, str]) -> None:
     assert all("  " not in text and text.isprintable() for text in made.values())
 
 
+@pytest.mark.slow
 def test_every_built_in_caption_is_read_by_rule() -> None:
     captions = [Caption(str(number), text, "x") for number, text in enumerate(BUILT_IN)]
     assert reformulate_all(captions).quoted == ()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not AUDIOCAPS.exists(), reason="needs ../shared/data/captions")
 def test_captions_written_by_people_are_nearly_all_read_and_lose_nothing() -> None:
     with AUDIOCAPS.open(encoding="utf-8", newline="") as file:

@@ -176,6 +176,7 @@ def test_after_ctrl_c_the_next_run_asks_the_rest(when: int, tmp_path: Path) -> N
     assert len(noted.batches) == len(pairs) - when
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_whole_shards(tmp_path: Path) -> None:
     script = f"""
 import os, signal

@@ -116,6 +116,7 @@ def test_an_empty_half_leaves_nothing_to_balance():
     assert (found.right_half, found.wrong_half, found.balanced, found.ties) == (None, 1, None, 1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from([0, 0.5, 1]), st.integers(0, 1)), min_size=1, max_size=50))
 def test_the_halves_give_back_the_accuracy(pairs):
     audio, prior = np.array(pairs, dtype=float).T

@@ -126,6 +126,7 @@ RANKS = st.integers(1, POOL)
 ROWS = st.lists(st.tuples(RANKS, RANKS, RANKS, RANKS), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> None:
     source, command, *_ = map(list, zip(*rows, strict=True))
@@ -133,6 +134,7 @@ def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> Non
     np.testing.assert_array_equal(rank_loss("command")(there), -rank_loss("command")(back))
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
     """The size of the pool limits a loss of ranks to its log2."""
@@ -146,6 +148,7 @@ def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
         assert (metric(run) <= (math.log2(POOL) if high is None else high)).all()
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_worst_is_the_worst_form_and_spread_spans_the_forms(rows: list[tuple[int, ...]]) -> None:
     source, *ranks = map(list, zip(*rows, strict=True))
@@ -162,6 +165,7 @@ def test_worst_is_the_worst_form_and_spread_spans_the_forms(rows: list[tuple[int
     np.testing.assert_array_equal(worst_rank_loss()(alone), rank_loss("command")(alone))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=20))
 def test_tbmd_is_loss_plus_pull(rows: list[tuple[float, float]]) -> None:
     tal, hnp = map(list, zip(*rows, strict=True))

@@ -114,6 +114,7 @@ def test_a_tone_on_a_bin_by_hand() -> None:
 # --- against the extractor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("truncation", BANKS)
 def test_sounds_of_every_kind(truncation: str, padding: str) -> None:
@@ -131,6 +132,7 @@ def test_sounds_of_every_kind(truncation: str, padding: str) -> None:
     assert_same(ours(extractor, windows), theirs(extractor, windows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("truncation", BANKS)
 def test_lengths_at_the_corners(truncation: str, padding: str) -> None:
@@ -141,6 +143,7 @@ def test_lengths_at_the_corners(truncation: str, padding: str) -> None:
     assert_same(ours(extractor, windows), theirs(extractor, windows))
 
 
+@pytest.mark.slow
 @examples(25)
 @given(length=st.integers(1, LIMIT), padding=st.sampled_from(PADDINGS), truncation=st.sampled_from(BANKS))
 def test_any_length(length: int, padding: str, truncation: str) -> None:
@@ -158,6 +161,7 @@ def test_silence_is_the_floor_to_the_bit(truncation: str) -> None:
     assert mine.shape == (3, 4 if truncation == "fusion" else 1, FRAMES, 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truncation", BANKS)
 def test_recordings(truncation: str) -> None:
     extractor = ClapFeatureExtractor(truncation=truncation, frequency_min=50)
@@ -242,6 +246,7 @@ def test_long_windows_of_an_unfused_model_are_their_middle(monkeypatch: pytest.M
     assert longer.tolist() == [[True]]
 
 
+@pytest.mark.slow
 def test_crops_do_not_depend_on_the_state_of_numpy(tiny_clap: Path) -> None:
     """Fault 4: 6 s at 300 Hz, then 6 s at 3 kHz, the whole of it heard; ``first`` hears another sound."""
     model = Clap(tiny_clap, device="cpu")
@@ -260,6 +265,7 @@ def test_crops_do_not_depend_on_the_state_of_numpy(tiny_clap: Path) -> None:
 # --- through a model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fused", "unfused"])
 def test_vectors_are_those_of_the_extractors_log_mels(kind: str, tiny_clap: Path, tiny_clap_unfused: Path) -> None:
     model = Clap(tiny_clap if kind == "fused" else tiny_clap_unfused, device="cpu")
@@ -274,6 +280,7 @@ def test_vectors_are_those_of_the_extractors_log_mels(kind: str, tiny_clap: Path
     assert (made.astype(np.float64) * expected).sum(axis=1).min() >= 0.999999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 11, 12, 16, 105])
 def test_the_number_of_threads_changes_no_bit(rows: int) -> None:
     """``rows`` frames in the last block; products of 5 to 11 rows depend on the threads (MKL)."""

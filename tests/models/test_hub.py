@@ -72,6 +72,7 @@ def test_the_first_download_brings_the_pinned_bytes_and_no_pickle(stub: HubStub,
     assert found.weights_sha256 == here.weights_sha256
 
 
+@pytest.mark.slow
 def test_a_hub_model_is_the_folder_it_came_from(tiny_clap: Path) -> None:
     there = load_retriever("owner/tiny", device="cpu")
     here = load_retriever(str(tiny_clap), device="cpu", offline=True)
@@ -132,6 +133,7 @@ def test_offline_with_a_warm_cache(stub: HubStub) -> None:
     assert stub.asked == []
 
 
+@pytest.mark.slow
 def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> None:
     """Port 9 of the loopback interface: nobody listens. What is cached still serves."""
     from huggingface_hub import constants

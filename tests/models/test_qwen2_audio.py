@@ -126,6 +126,7 @@ def test_a_model_that_says_all_alike_ties(folder: Path) -> None:
     assert mute.prefer(TEXTS, TEXTS[::-1]).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     means = Resources(replace(HEARD, audio_batch=2), tmp_path, Tracker(), device="cpu")
     scorer = SingleModel(parse(f"qwen2-audio:{folder}"), means)
@@ -142,6 +143,7 @@ def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     assert "model" not in vars(again)
 
 
+@pytest.mark.slow
 def test_the_suite_binding_asks_it(
     folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -202,6 +204,7 @@ def test_a_caption_that_ends_by_itself_is_not_counted(folder: Path, monkeypatch:
     assert model.caption([NOISE], HEARD) == ["rain"]
 
 
+@pytest.mark.slow
 def test_it_is_the_captioner_of_two_stages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ReasonAudio, 4.1; the vector of a clip is that of its caption."""
     monkeypatch.setattr(qwen2_audio_scorer.Qwen2Audio, "caption", lambda self, windows, protocol: ["rain"])

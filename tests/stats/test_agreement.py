@@ -28,6 +28,7 @@ def test_by_hand():
 choices = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40)
 
 
+@pytest.mark.slow
 @given(choices)
 def test_it_is_that_of_scikit_learn(found):
     one, other = np.array(found).T
@@ -65,6 +66,7 @@ def test_two_constants(constant):
     assert (opposed.kappa, opposed.observed, opposed.expected) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_ties_are_fair_coins_and_counted():
     """The numerator of kappa is the mean over every way to break the ties; expected agreement needs accuracies only."""
     one, other = np.array([1, 0, 0.5, 1, 0.5, 0]), np.array([1, 0, 1, 0.5, 0.5, 1])
@@ -76,6 +78,7 @@ def test_ties_are_fair_coins_and_counted():
     assert found.observed == pytest.approx((1 + 1 + 0.5 + 0.5 + 0.5 + 0) / 6)
 
 
+@pytest.mark.slow
 @given(choices)
 def test_sides_and_options_are_symmetric(found):
     one, other = np.array(found).T

@@ -35,6 +35,7 @@ def test_correlations_by_hand(x, y, r, rho):
 pairs = st.lists(st.tuples(st.integers(-4, 4), st.floats(-100, 100)), min_size=3, max_size=40)
 
 
+@pytest.mark.slow
 @METHODS
 @given(pairs)
 def test_correlations_are_those_of_scipy(method, found):
@@ -44,6 +45,7 @@ def test_correlations_are_those_of_scipy(method, found):
     assert OURS[method](x, y) == pytest.approx(SCIPY[method](x, y).statistic, abs=1e-9)
 
 
+@pytest.mark.slow
 @METHODS
 @given(pairs, st.integers(-300, 300), st.sampled_from([-1.0, 1.0]))
 def test_units_and_signs(method, found, power, sign):

@@ -106,6 +106,7 @@ def test_plain_interval_is_that_of_scipy_on_cluster_indices(noisy):
     assert (found.plain_low, found.plain_high) == pytest.approx(tuple(expected), abs=0.05 * error)
 
 
+@pytest.mark.slow
 def test_bounds_lie_a_little_outside_those_of_scipy(noisy):
     found = compare(*noisy, margin=0.03, resamples=40_000)
     expected = scipy_interval(*noisy, 0.90)

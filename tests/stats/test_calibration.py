@@ -53,6 +53,7 @@ HARDEST = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", HARDEST, ids=lambda cell: "-".join(str(part) for part in asdict(cell).values()))
 def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     tally = simulation.run(cell, TRIALS)
@@ -60,6 +61,7 @@ def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     assert tally.plain > tally.certified, "the plain percentile does no worse: not one of the hardest cells"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bounds", "least", "most"), [(None, 3, 8 + 3 * (8 * 92 / TRIALS) ** 0.5), ((0, simulation.OCTAVES), 0, 0.5)]
 )
@@ -76,6 +78,7 @@ def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least
     assert least <= 100 * wrong / TRIALS <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "least"),
     [
@@ -91,6 +94,7 @@ def test_no_difference_is_certified(cell, least):
     assert tally.lost <= 5 + 3 * (5 * 95 / TRIALS) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("margin", "regressed"), [(0.03, 90), (0.01, 99)])
 def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
     tally = simulation.run(Cell("binary", 957, "1", margin, 0.01, 0.0, 0.03), TRIALS)
@@ -100,6 +104,7 @@ def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
         assert tally.equivalent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize(
     "cell",

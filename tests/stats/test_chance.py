@@ -21,6 +21,7 @@ def wins(right, trials):
 sizes = st.integers(1, 200).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 
 
+@pytest.mark.slow
 @given(sizes)
 def test_independent_answers_are_those_of_scipy(found):
     right, trials = found
@@ -33,6 +34,7 @@ def test_independent_answers_are_those_of_scipy(found):
     assert ours.accuracy == pytest.approx(right / trials, abs=1e-15)
 
 
+@pytest.mark.slow
 @given(sizes)
 def test_singletons_without_ties_have_one_p(found):
     ours = against_chance(wins(*found), range(found[1]), resamples=100)
@@ -44,6 +46,7 @@ def written_out(sums):
     return np.mean(np.array(totals) >= abs(sum(sums)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=10))
 def test_sign_flips_written_out(sums):
     assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(written_out(sums), abs=1e-12)
@@ -87,6 +90,7 @@ def test_half_a_success_is_rounded_towards_chance(correct, successes):
 outcomes = st.lists(st.tuples(st.sampled_from([0, 0.5, 1]), st.integers(0, 6)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(outcomes)
 def test_right_and_wrong_are_symmetric(found):
     correct, cluster = np.array([value for value, _ in found], dtype=float), [label for _, label in found]

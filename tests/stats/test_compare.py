@@ -146,6 +146,7 @@ def test_lower_is_better_is_the_same_as_negated_outcomes():
     assert (down.plain_low, down.plain_high, down.p_regressed) == (up.plain_low, up.plain_high, up.p_regressed)
 
 
+@pytest.mark.slow
 def test_p_value_agrees_with_the_upper_bound():
     rng = np.random.default_rng(5)
     seen = set()
@@ -267,6 +268,7 @@ def test_bad_endpoint_is_named():
         compare_jointly([], "ab")
 
 
+@pytest.mark.slow
 def test_names_import_no_numpy_and_a_comparison_no_scipy():
     code = (
         "import sys, pytest_audioretrieval.stats as stats; assert 'numpy' not in sys.modules; "

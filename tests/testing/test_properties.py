@@ -244,6 +244,7 @@ def test_there_is_a_mutant_for_every_property() -> None:
     assert len(NAMED) == len(CATALOGUE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_it_breaks_on_its_mutant(name: str) -> None:
     assert NAMED[name].counterexample(MUTANTS[name], shrink=False)

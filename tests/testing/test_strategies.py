@@ -21,6 +21,7 @@ def similar(vectors):
     return gaps.min()
 
 
+@pytest.mark.slow
 @given(ours.score_matrices())
 def test_scores(scores):
     assert scores.dtype == np.float64
@@ -30,6 +31,7 @@ def test_scores(scores):
     np.testing.assert_array_equal(scores, scores.astype(np.float32))
 
 
+@pytest.mark.slow
 @given(ours.score_matrices(untied=True, least_candidates=2))
 def test_untied_scores(scores):
     assert scores.shape[1] >= 2
@@ -48,6 +50,7 @@ def test_spoiled_scores(value):
     one_is_spoiled()
 
 
+@pytest.mark.slow
 @given(ours.ranking_tasks())
 def test_ranking_tasks(task):
     queries, candidates = task["scores"].shape
@@ -59,6 +62,7 @@ def test_ranking_tasks(task):
         assert set(part) <= set(range(candidates))
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(1, 6), st.integers(1, 4))
 def test_unit_embeddings(data, count, dims):
     vectors = data.draw(ours.unit_embeddings(count, dims))
@@ -67,6 +71,7 @@ def test_unit_embeddings(data, count, dims):
     np.testing.assert_allclose(np.linalg.norm(vectors.astype(float), axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.slow
 @given(ours.reformulation_problems())
 def test_reformulation_problems(problem):
     (pairs, dims), pool = problem["source"].shape, problem["candidates"]

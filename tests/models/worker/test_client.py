@@ -136,6 +136,7 @@ def test_a_worker_killed_from_outside(worker: Worker) -> None:
         worker.ask("twice", [np.zeros(100_000, np.float32)], times=1)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_its_object(tmp_path: Path) -> None:
     one, other = started(tmp_path), started(tmp_path)
     one.close()
@@ -146,6 +147,7 @@ def test_a_worker_ends_with_its_object(tmp_path: Path) -> None:
     assert gone(pid)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Also where that one is killed: its end of the pipe closes."""
     started(tmp_path).close()
