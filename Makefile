@@ -17,7 +17,7 @@ gate: $(STAMP)
 
 # What to run after every change: under a minute on 2 cores. Tests marked `slow` are left to `make test`.
 quick: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --hypothesis-profile quick -m "not slow"
+	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile

@@ -1,8 +1,9 @@
-"""Does an implementation of ranks, metrics or reformulation measures keep to their definitions?
+"""Definitions that an implementation of ranks, metrics or reformulation measures must follow.
 
     pytest --retrieval-suite properties --retrieval-implementation module:object
 
-Without the option it is this package's own. See ``pytest_audioretrieval.testing.Implementation``.
+Without the option the suite checks this package's own implementation. ``pytest_audioretrieval.testing.Implementation``
+lists the functions of an implementation.
 """
 
 from __future__ import annotations

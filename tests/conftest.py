@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from hypothesis import settings
 # torch is imported where a fixture needs it: the tests of metrics and stats run without it.
 pytest_plugins = ["pytester"]
 
-#: Fewer inputs for `make quick`; a test that sets `max_examples` itself keeps its own number.
-settings.register_profile("quick", max_examples=10)
+# `HYPOTHESIS_PROFILE=quick` tries fewer inputs, the same in every run. No profile has a deadline, because a test that
+# fails on a busy machine says nothing about the code.
+settings.register_profile("full", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=15, derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
 
 
 @pytest.fixture(scope="session")

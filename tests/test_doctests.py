@@ -50,6 +50,7 @@ HOMES = {getattr(import_module(TOP), name).__module__ for name in public_names(i
 MODULES = sorted({name for package in PUBLIC for name in modules(package)} | HOMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [name for name in MODULES if examples(name)])
 def test_examples_give_the_output_they_show(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     # On a machine that is busy the first draw of an example may take seconds.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.importing import BESIDE, beside
-from pytest_audioretrieval.commands.doctor_run import Asked, Row
+from pytest_audioretrieval.commands.doctor_run import NeedsByTarget, Row
 from pytest_audioretrieval.errors import RetrievalError
 from pytest_audioretrieval.gate import throughput
 from pytest_audioretrieval.models import laion
@@ -36,7 +36,7 @@ LAION, TWO_STAGE = "laion_clap", "two-stage"
 MEGABYTE = 10**6
 
 
-def check(session: RetrievalSession, asked: Asked) -> list[Row]:
+def check(session: RetrievalSession, asked: NeedsByTarget) -> list[Row]:
     """Return rows on models, data, stored runs and costs, packages, device and caches, in this order."""
     models = {model.id: model for target in asked for model in (target.model.parts or (target.model,))}
     sources = {target.source.name: target for target in asked}

@@ -45,8 +45,8 @@ class Needs(NamedTuple):
     figures: bool = False
 
 
-Asked = dict["Target", Needs]
-Check = Callable[["RetrievalSession", Asked], list[Row]]
+NeedsByTarget = dict["Target", Needs]
+Check = Callable[["RetrievalSession", NeedsByTarget], list[Row]]
 
 
 def examine(arguments: Sequence[str], check: Check) -> list[Row]:
@@ -140,8 +140,8 @@ class _Collected:
             self.error = SpecError(f"the doctor failed ({type(error).__name__}: {one_line(error)}): report it")
 
 
-def _targets(items: Sequence[pytest.Item]) -> tuple[Asked, list[pytest.Item]]:
-    asked: Asked = {}
+def _targets(items: Sequence[pytest.Item]) -> tuple[NeedsByTarget, list[pytest.Item]]:
+    asked: NeedsByTarget = {}
     nameless: list[pytest.Item] = []
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})

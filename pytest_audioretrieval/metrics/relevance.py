@@ -32,7 +32,7 @@ class Relevance:
 
     @property
     def best(self) -> Relevance:
-        """Best pair of each query alone."""
+        """Best pair of each query."""
         first = self.offsets[:-1]
         every = np.arange(len(self.offsets))
         return Relevance(self.rows[first], self.columns[first], self.scores[first], every)

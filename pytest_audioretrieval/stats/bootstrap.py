@@ -145,7 +145,7 @@ def _exponential(rng: np.random.Generator, weights: Floats) -> None:
 
 
 def _times_drawn(rng: np.random.Generator, weights: Floats) -> None:
-    """Fill each row of ``weights`` with how often each cluster is drawn with replacement."""
+    """Fill each row of ``weights`` with the number of times each cluster is drawn."""
     rows, clusters = weights.shape
     drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
     weights[:] = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)

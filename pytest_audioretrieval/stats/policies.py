@@ -1,4 +1,4 @@
-"""Rank drops if one reformulation of each item is selected by a policy (CORA, section 4.3.2, Table 4)."""
+"""Policies that select one reformulation of each item, and their rank drops (CORA, section 4.3.2, Table 4)."""
 
 from __future__ import annotations
 

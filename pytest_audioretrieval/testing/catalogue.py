@@ -78,15 +78,15 @@ class Property:
         return self._search(implementation, _small, examples, shrink) or found
 
     def _search(
-        self, implementation: Any, asked: Callable[[Case], bool], examples: int, shrink: bool
+        self, implementation: Any, accept: Callable[[Case], bool], examples: int, shrink: bool
     ) -> Counterexample | None:
-        """Search among the inputs for which ``asked`` is true."""
+        """Search among the inputs that ``accept`` returns True for."""
         phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
         rules = settings(max_examples=examples, database=None, deadline=None, phases=phases)
         broken: list[Case] = []
 
         def breaks(case: Case) -> bool:
-            if not asked(case) or self.reason(implementation, case) is None:
+            if not accept(case) or self.reason(implementation, case) is None:
                 return False
             broken.append(case)
             return True

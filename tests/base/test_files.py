@@ -1,4 +1,4 @@
-"""A file is whole or not there, and known to be another one."""
+"""Atomic writes, and stamps that tell a file from another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user names as ``module:object`` may fail in any way while it is imported."""
+"""Import of a user's ``module:object``, and every way in which it can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``no_network`` keeps other libraries from, and that everything is afterwards as it was before."""
+"""Effects of ``no_network`` on other libraries, and the restored state afterwards."""
 
 from __future__ import annotations
 

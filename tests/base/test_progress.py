@@ -1,4 +1,4 @@
-"""What a person sees of work that goes on, and of work that another process does."""
+"""Progress on the screen, of work here and of work that another process does."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read(keys: Iterable[str]) -> Generator[str, None, None]:
 
 
 def walked(work: Iterable[tuple[list[str], list[str]]], shared: SharedBatches) -> Generator[None, None, None]:
-    """A batch a step; what is not there is made."""
+    """Walk through batches, one a step, and make the missing ones."""
     for batch, items in work:
         if items:
             shared.add(batch, ROW)
@@ -40,7 +40,7 @@ def walked(work: Iterable[tuple[list[str], list[str]]], shared: SharedBatches) -
 
 
 class Other:
-    """Another process, which has the first piece that is free and stores it at ``done``."""
+    """Stand-in for another process, which claims the first free piece and stores it at ``done``."""
 
     def __init__(self, folder: Path, done: float) -> None:
         self.done = done
@@ -54,7 +54,7 @@ class Other:
 
 
 def shown(folder: Path, monkeypatch: pytest.MonkeyPatch, *seconds: float, terminal: bool = False) -> list[str]:
-    """What is on the screen after each batch, while other processes need ``seconds`` for the first pieces."""
+    """Return the screen after each batch, while other processes need ``seconds`` for the first pieces."""
     screen, now = Screen(terminal=terminal), 0.0
     others = [Other(folder, done) for done in seconds]
 

@@ -1,4 +1,4 @@
-"""Places of the files that are shipped."""
+"""Paths of shipped files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m pytest_audioretrieval store``: what is there, what is damaged, what goes."""
+"""Command ``python -m pytest_audioretrieval store``: listing, damage and pruning."""
 
 from __future__ import annotations
 
@@ -296,6 +296,7 @@ def test_a_broken_description_is_none(cache: Path, capsys: pytest.CaptureFixture
     assert ran(capsys, "prune", "--cache", cache) == (0, "0.0 MB removed\n")
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported(cache: Path) -> None:
     code = (
         "import sys; from pytest_audioretrieval.__main__ import main; "

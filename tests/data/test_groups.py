@@ -74,6 +74,7 @@ def captions() -> Iterator[str]:
         yield from wording.captions(clip, "test")[:1]
 
 
+@pytest.mark.slow
 def test_all_forms_of_a_caption_have_the_same_content() -> None:
     """Only the way of asking changes between forms."""
     for caption in captions():

@@ -313,5 +313,5 @@ def test_a_file_that_changes_after_it_was_hashed_is_no_clip(tmp_path: Path) -> N
     (tmp_path / "d/b.wav").unlink()
     with pytest.raises(AudioError, match=r"a\.wav changed since the dataset was loaded: run again$"):
         made.clips[0].read()
-    with pytest.raises(AudioError, match=r"cannot read .*b\.wav: No such file or directory"):
+    with pytest.raises(AudioError, match=r"b\.wav cannot be read \(No such file or directory\)"):
         made.clips[1].read()

@@ -24,6 +24,7 @@ from pytest_audioretrieval.data.queries import clip_queries, text_queries
 from pytest_audioretrieval.data.registry import source
 from pytest_audioretrieval.data.types import Caption, Query
 from pytest_audioretrieval.errors import AudioError, DataError, SpecError
+from pytest_audioretrieval.runs import directions
 
 NAME = "mteb:SoundsT2A"
 
@@ -182,7 +183,7 @@ def test_a_clip_that_no_text_describes_is_ranked_and_not_asked(provide: Provide)
     assert asked.relevant == ((0,), (0,), (0,))
     assert asked.clusters == ("a", "a", "a")
     with pytest.raises(DataError, match="asks nothing in direction a2t"):
-        clip_queries(made)
+        directions.refuse_unasked(made, directions.named("a2t"))
 
 
 def test_queries_that_read_the_same_are_asked_once_with_all_their_right_clips(provide: Provide) -> None:

@@ -166,6 +166,7 @@ def test_a_dataset_without_forms_says_what_to_add() -> None:
 lacks = st.lists(st.sets(st.sampled_from(FORMS)), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(lacks)
 def test_every_item_and_query_is_accounted_for(holes: list[set[str]]) -> None:
     """Kept and excluded items are all items; pairs and missing queries are items times forms."""

@@ -1,4 +1,4 @@
-"""From a name or a folder to a dataset: names and layouts that packages register, and those that nobody does."""
+"""Datasets and layouts that packages register by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LOADING = Loading(None, Tracker())
 
 
 def named(loading: Loading) -> str:
-    """What a package registers as a dataset."""
+    """Return the loaded dataset, as the function that a package registers does."""
     return f"named, offline {loading.offline}"
 
 
 def laid_out(folder: Path, loading: Loading) -> str:
-    """What a package registers as a layout."""
+    """Return the dataset of a folder, as the function that a package registers does."""
     return f"laid out in {folder.name}"
 
 

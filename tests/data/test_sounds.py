@@ -102,6 +102,7 @@ def test_a_clip_is_its_recordings_times_their_gains() -> None:
 # Splits
 
 
+@pytest.mark.slow
 def test_splits_share_neither_compositions_nor_sets_of_recordings() -> None:
     near4, near8 = recipe.training_compositions(18_000, 4), recipe.training_compositions(18_000, 8)
     splits = [[*near4, *near8], recipe.compositions("validation"), TEST]
@@ -212,6 +213,7 @@ def correlate(clip: Signal, sound: Signal) -> Signal:
     return inner
 
 
+@pytest.mark.slow
 def test_sounds_in_sequence_are_heard_in_that_order() -> None:
     """The normalised cross-correlation of each recording peaks at its place with 1, so nothing else sounds there."""
     assert len(SEQUENCES) == 20
@@ -258,6 +260,7 @@ def unmix(samples: Signal, sounds: dict[str, Signal]) -> tuple[dict[str, int], f
     return {name: start for name, (start, _) in found.items()}, unexplained
 
 
+@pytest.mark.slow
 def test_sounds_together_overlap() -> None:
     assert len(TOGETHER) == 20
     for clip in TOGETHER:
@@ -268,6 +271,7 @@ def test_sounds_together_overlap() -> None:
         assert max(starts.values()) < min(starts[name] + sounds[name].size for name in sounds)
 
 
+@pytest.mark.slow
 def test_no_clip_is_too_long_or_clips() -> None:
     for clip in TEST:
         samples = render.mix(clip)

@@ -39,6 +39,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_loading_twice_gives_the_same_and_its_clips_read_as_rendered(cache: Path) -> None:
     compositions = recipe.compositions("test")
     loaded, again = dataset.load_sounds(PINNED), dataset.load_sounds(PINNED, cache=cache)
@@ -78,6 +79,7 @@ def damages(index: bytes) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", list(damages(b"[]")))
 def test_a_damaged_index_is_rebuilt(cache: Path, tmp_path: Path, damage: str) -> None:
     (name,) = [path.name for path in cache.iterdir()]
@@ -88,6 +90,7 @@ def test_a_damaged_index_is_rebuilt(cache: Path, tmp_path: Path, damage: str) ->
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_warns_once_and_works(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,4 @@
-"""A retriever without a model, and clips without files."""
+"""Fake retriever without a model, and clips without files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def clips(count: int) -> list[Clip]:
 
 
 def expected(items: Sequence[Clip]) -> Vectors:
-    """What ``Fake`` makes of clips of one window."""
+    """Return the vectors that ``Fake`` makes of clips of one window."""
     return np.stack([unit(item.read().samples[:, 0].tobytes()) for item in items])
 
 

@@ -1,4 +1,4 @@
-"""Models by their specs that note what they are asked; ``noted`` forgets between tests."""
+"""Models that note their questions in ``noted``, which is cleared between tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = {"x": (1.0, 0.0), "y": (0.0, 1.0), "slant": (0.6, 0.8)}
 
 
 class Noted:
-    """What was asked since the last ``clear``."""
+    """Record of the questions since the last ``clear``."""
 
     def __init__(self) -> None:
         self.clear()

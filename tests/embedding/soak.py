@@ -1,4 +1,4 @@
-"""Processes that embed are killed at random moments; what is left must be whole, and enough to go on from.
+"""Soak test: embedding processes are killed at random moments, and the store must stay whole and usable.
 
     python -m tests.embedding.soak [KILLS] [SEED]
 
@@ -50,7 +50,7 @@ class Noting(Fake):
         return super().embed_audio(windows, protocol)
 
 
-def embedding(folder: Path) -> int:
+def embedding(folder: Path, log: str = "log") -> int:
     """Start a process that embeds all clips and ends with 0 if its vectors are right; its id."""
     child = os.fork()
     if child:
@@ -58,7 +58,7 @@ def embedding(folder: Path) -> int:
     code = RAISED
     warnings.simplefilter("error", UserWarning)  # of a damaged shard, or of a store that keeps nothing
     try:
-        model = Noting(folder / "log")
+        model = Noting(folder / log)
         made = embed_clips(CLIPS, lambda: model, WHO, Protocol(), Store(folder / "cache"), track)
         code = 0 if np.array_equal(made, RIGHT) else WRONG
     finally:

@@ -1,4 +1,4 @@
-"""Silence and overload are said, not repaired."""
+"""Warnings of silent and of loud clips."""
 
 from __future__ import annotations
 

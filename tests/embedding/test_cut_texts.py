@@ -1,4 +1,4 @@
-"""A text that is longer than what the model reads is cut, and the user is told how many are (fault 44)."""
+"""Texts longer than the model's limit: cut, and counted in a warning (fault 44)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From clips and texts to vectors: once, in order, in one piece, and without touching anybody's random state."""
+"""Embedding of clips and texts: each once, in order, without a change to the user's random state."""
 
 from __future__ import annotations
 
@@ -272,6 +272,7 @@ def test_what_is_drawn_or_of_unknown_weights_is_not_stored(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.slow
 def test_twenty_repeats_on_a_real_checkpoint() -> None:
     """Faults 1 to 3: bit-identical under ``short-clip``, a draw under ``processor-native`` in batches of 8."""
     model = Clap(BUILTIN / "tiny-clap-fused", device="cpu")

@@ -1,4 +1,4 @@
-"""Several retrievers answering as one: who they are, where they ran, and what they find together."""
+"""Fusion of several retrievers: identity, device, and fused ranks."""
 
 from __future__ import annotations
 

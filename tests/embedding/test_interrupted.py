@@ -1,4 +1,4 @@
-"""What is left of a run that is stopped, killed, or meets a cache it cannot use."""
+"""Runs that are stopped, killed, or meet a cache that they cannot use."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ print(sum(fake.audio), [name for name in ("torch", "scipy.stats", "transformers"
 
 
 def test_kill_then_two_at_once_then_a_store_hit(tmp_path: Path) -> None:
-    """In processes of their own. After 100 of 150 clips a kill leaves one shard; nothing is ever corrupt."""
+    """A kill after 100 of 150 clips leaves one shard, and no damaged file; each run is a process of its own."""
     killed = start(tmp_path, "os.kill(os.getpid(), signal.SIGKILL) if done == 100 else None")
     assert killed.communicate(timeout=60) == ("", "")
     assert killed.returncode == -9

@@ -1,4 +1,4 @@
-"""What does not fit in the device's memory is embedded in halves, said once, and not stored."""
+"""Batches that do not fit in the device's memory: halved, with one warning, and not stored."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_texts_too(tmp_path: Path) -> None:
 
 
 def test_tiles_of_one_clip_too() -> None:
-    """Of one clip the windows are the batch: 8 windows of 3 samples."""
+    """The windows of one clip are the batch: 8 windows of 3 samples."""
     long = clip("long", np.arange(24) / 24)
     small, tiles = Small(2), replace(NAMED["full-clip"], seconds=3 / 48_000, audio_batch=8)
     with pytest.warns(UserWarning, match=SAID):

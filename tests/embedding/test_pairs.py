@@ -1,4 +1,4 @@
-"""Scores of pairs and preferences between texts: right, exact, kept, and refused in one line."""
+"""Scores of pairs and preferences among texts: values, storage and refusals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made(model: str, folder: Path | None = None, protocol: Protocol = SHORT) -> 
 
 
 def bytes_of(item: Clip) -> bytes:
-    """Of a clip of one window at 48 kHz."""
+    """Return the bytes of a clip of one window at 48 kHz."""
     return item.read().samples[:, 0].tobytes()
 
 
@@ -49,7 +49,7 @@ def right(text: str, item: Clip) -> float:
 
 
 def test_a_retrievers_score_is_the_cosine() -> None:
-    """By hand: (4, 3)/5 with (1, 0), (0, 1) and (3, 4)/5 is 0.8, 0.6 and 0.96; (-1, 0) with (3, 4)/5 is -0.6."""
+    """Worked by hand: (4, 3)/5 with (1, 0), (0, 1) and (3, 4)/5 is 0.8, 0.6, 0.96; (-1, 0) with (3, 4)/5 is -0.6."""
     up, down = clip("up", np.full(3, 0.5)), clip("down", np.full(3, -0.5))
     pairs = [("x", up), ("slant", down), ("y", up), ("slant", up), ("x", up)]
     scores = made(AXES, protocol=replace(SHORT, audio_batch=8)).pair_scores(pairs)
@@ -176,6 +176,7 @@ def test_after_ctrl_c_the_next_run_asks_the_rest(when: int, tmp_path: Path) -> N
     assert len(noted.batches) == len(pairs) - when
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_whole_shards(tmp_path: Path) -> None:
     script = f"""
 import os, signal

@@ -1,4 +1,4 @@
-"""Order, the bound on what is held, and errors of work that is done ahead."""
+"""Prefetching: order, bound on held results, and errors."""
 
 from __future__ import annotations
 

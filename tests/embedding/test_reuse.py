@@ -1,4 +1,4 @@
-"""What is stored never changes what a gate sees: neighbours in a batch, another dataset, another device."""
+"""Reuse of stored vectors: never across batches, datasets or devices in a way that changes a result."""
 
 from __future__ import annotations
 

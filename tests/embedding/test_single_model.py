@@ -1,4 +1,4 @@
-"""A model by its spec: loaded at most once, and only for a vector that is missing."""
+"""Model of a spec: loaded at most once, and only for a missing vector."""
 
 from __future__ import annotations
 

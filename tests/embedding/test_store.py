@@ -1,4 +1,4 @@
-"""The store: what is put comes back, what is damaged does not, and nothing ends a run."""
+"""Embedding store: round trips, damage, and faults that cost warnings and no run."""
 
 from __future__ import annotations
 

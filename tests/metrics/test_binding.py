@@ -1,4 +1,4 @@
-"""Choices, their priors and text distances: by hand, from MASB's counts, and by brute force."""
+"""Tests of choices, priors and text distances by hand, from MASB's counts and by brute force."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_scores_that_are_not_finite(scores):
 
 
 def test_accuracy_of_a_run():
-    """A tie counts half, whichever option the data has first."""
+    """A tie counts half, whatever the order of the options in the data."""
     run = SimpleNamespace(first_hit_rank=np.array([1, 2, 1, 2]), tied=np.array([0, 0, 1, 1]))
     metric = accuracy()
     assert (metric.name, metric.bounds, metric.higher_is_better) == ("accuracy", (0, 1), True)
@@ -64,7 +64,7 @@ def test_sensitivity_of_a_run():
 
 
 def test_masb_encoders_are_insensitive():
-    """MASB, Exp. 3: even the largest swap distance over the smallest of a paraphrase stays under 0.5."""
+    """In MASB, Exp. 3, even the largest swap distance with the smallest paraphrase distance gives less than 0.5."""
     run = SimpleNamespace(swap_distance=np.array([0.007, 0.030]), paraphrase_distance=np.array([0.122, 0.062]))
     assert sensitivity()(run) == pytest.approx([7 / 129, 30 / 92])
 
@@ -96,7 +96,7 @@ def test_naming_them_imports_no_numpy():
     ],
 )
 def test_printed_halves(right, wrong, halves, balanced):
-    """MASB, Exp. 2: timbre, role and order."""
+    """The cases are timbre, role and order of MASB, Exp. 2."""
     audio = np.repeat([1, 0, 1, 0], [right[0], right[1] - right[0], wrong[0], wrong[1] - wrong[0]])
     found = by_prior(audio, np.repeat([1, 0], [right[1], wrong[1]]))
     assert (round(found.right_half, 2), round(found.wrong_half, 2), round(found.balanced, 2)) == (*halves, balanced)
@@ -116,6 +116,7 @@ def test_an_empty_half_leaves_nothing_to_balance():
     assert (found.right_half, found.wrong_half, found.balanced, found.ties) == (None, 1, None, 1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from([0, 0.5, 1]), st.integers(0, 1)), min_size=1, max_size=50))
 def test_the_halves_give_back_the_accuracy(pairs):
     audio, prior = np.array(pairs, dtype=float).T
@@ -132,7 +133,7 @@ def test_both_orders_by_hand():
 
 @given(st.floats(0, 1), st.floats(-0.2, 0.2))
 def test_position_bias_cancels(prior, bias):
-    """A scorer that adds the same to whichever option comes first is seen through."""
+    """A scorer adds the same number to the option that comes first, and both orders together cancel it."""
     right, wrong = 0.2 + 0.6 * prior, 0.8 - 0.6 * prior
     found = text_prior([right + bias], [wrong + bias])
     assert found.right[0] == pytest.approx(right)
@@ -152,7 +153,7 @@ def test_bad_priors_are_one_line():
 
 
 def test_distances_by_hand():
-    """Two recordings of two texts each, on the axes of a plane."""
+    """There are two recordings with two texts each, on the axes of a plane."""
     text = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
     swap = np.array([[1, 0], [1, 0], [1, 0], [0.6, -0.8]], dtype=np.float32)
     found = text_distances(text, swap, text[::-1].copy(), ["a", "a", "b", "b"])
@@ -183,6 +184,7 @@ def test_distances_by_brute_force(dtype, monkeypatch):
         assert found.paraphrase[row] == pytest.approx(1 - wide[0][row] @ wide[2][row], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_square():
     text = unit(np.random.default_rng(2), 4_000, 16)
     tracemalloc.start()

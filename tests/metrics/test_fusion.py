@@ -1,4 +1,4 @@
-"""Score fusion as vectors ranks as score fusion does."""
+"""Tests of score fusion by vectors, against score fusion itself."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_cosine_is_the_averaged_score_but_for_a_line_of_the_querys_own(parts
 
 @pytest.mark.parametrize("rule", ["avg-z", "avg-minmax"])
 def test_by_hand(rule):
-    """Scores (1, 0) of one, (0.6, 0.8) of the other: both rules scale the first by 1, the second by 0.2 (or halves)."""
+    """One retriever scores (1, 0), the other (0.6, 0.8); both rules scale them by 1 and 0.2 (or halves)."""
     one = (np.float32([[1, 0]]), np.float32([[1, 0], [0, 1]]))
     other = (np.float32([[1, 0]]), np.float32([[0.6, 0.8], [0.8, 0.6]]))
     queries, candidates = fuse([one, other], rule)

@@ -1,4 +1,4 @@
-"""Vectors in a memory map are ranked as those in memory, without being held."""
+"""Tests of vectors in a memory map, which are ranked like vectors in memory but not held there."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_changes_of_a_copy_on_write_map_are_kept(tmp_path: Path) -> None:
     assert mapped.all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED") or sys.platform != "linux", reason="needs Linux's madvise")
 def test_a_map_is_not_held_in_memory(tmp_path: Path) -> None:
     vectors = np.lib.format.open_memmap(tmp_path / "clips.npy", mode="w+", dtype=np.float32, shape=(100_000, 512))

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.metrics import reformulation
 from pytest_audioretrieval.metrics.projection import project
+from tests.examples import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -17,7 +18,7 @@ def unit(vectors):
 
 
 def of_one(source, reformulated, target, hard_negative):
-    """Projection of a single pair, as four numbers."""
+    """Return the projection of a single pair as four numbers."""
     found = project(
         np.array([source]), np.array([reformulated]), np.array([target, hard_negative]), np.array([0]), np.array([1])
     )
@@ -49,7 +50,6 @@ class TestByHand:
 
 class TestSigns:
     @given(seed=SEEDS, dims=st.integers(3, 9), step=st.floats(0.01, 1))
-    @settings(max_examples=100, deadline=None)
     def test_moving_towards_the_target(self, seed, dims, step):
         source, target, rival = unit(np.random.default_rng(seed).normal(size=(3, dims)))
         _, norm, audio, _ = of_one(source, unit(source + step * target), target, rival)
@@ -58,16 +58,15 @@ class TestSigns:
         assert of_one(source, unit(source - step * target), target, rival)[2] < 0
 
     @given(seed=SEEDS, dims=st.integers(3, 9), step=st.floats(0.01, 1))
-    @settings(max_examples=100, deadline=None)
     def test_moving_along_the_boundary_s_normal(self, seed, dims, step):
         source, target, rival = unit(np.random.default_rng(seed).normal(size=(3, dims)))
         assert of_one(source, unit(source + step * (target - rival)), target, rival)[3] > 0
         assert of_one(source, unit(source - step * (target - rival)), target, rival)[3] < 0
 
     @given(seed=SEEDS)
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_small_shifts_change_scores_as_their_projections_say(self, seed):
-        """To first order, projection times length of the direction is what the score, or the margin, gains."""
+        """To first order, the score (or margin) gains the projection times the length of the direction."""
         rng = np.random.default_rng(seed)
         candidates = unit(rng.normal(size=(8, 5)))
         source = unit(rng.normal(size=(20, 5)))
@@ -86,7 +85,7 @@ class TestSigns:
 
 class TestFloats:
     @given(seed=SEEDS)
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_float32_noise_in_the_norms_is_no_shift(self, seed):
         rng = np.random.default_rng(seed)
         source, reformulated, candidates = (unit(rng.normal(size=(6, 16))) for _ in range(3))

@@ -5,12 +5,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.metrics import Reformulation, rank, rank_drop, reformulation
 from pytest_audioretrieval.metrics.scores import VectorScores
+from tests.examples import examples
 
 GRID = 2**24
 NAMES = [field.name for field in fields(Reformulation)]
@@ -30,25 +31,25 @@ def unit(vectors):
 
 
 def on_grid(vectors):
-    """Unit vectors whose components are multiples of 2**-24: float32 holds them, and int64 their scores, exactly."""
+    """Return unit vectors of multiples of 2**-24, which float32 holds exactly, as int64 does their scores."""
     return (np.round(unit(vectors) * GRID) / GRID).astype(np.float32)
 
 
 def exact_scores(queries, candidates):
-    """Integer arithmetic, the whole matrix at once: shares nothing with the code under test."""
+    """Return all scores in integer arithmetic at once, which shares nothing with the code under test."""
     left, right = (np.round(a.astype(np.float64) * GRID).astype(np.int64) for a in (queries, candidates))
     return (left[:, None, :] * right[None, :, :]).sum(axis=2)
 
 
 def along(shift, source, direction):
-    """<d, u> with everything in the tangent space of K.1, its projector written as a matrix."""
+    """Return <d, u> in the tangent space of K.1, with its projector written as a matrix."""
     tangent = np.eye(len(source)) - np.outer(source, source)
     length = np.linalg.norm(tangent @ direction)
     return (tangent @ shift) @ (tangent @ direction) / (length + 1e-8)
 
 
 def by_brute_force(source, reformulated, candidates, target, right):
-    """One pair, from its two full rows of integer scores; the paper's formulas as they stand."""
+    """Return the measures of one pair by the paper's formulas, from its two full rows of integer scores."""
     src, cora = (exact_scores(query[None], candidates)[0].tolist() for query in (source, reformulated))
     wrong = [c for c in range(len(candidates)) if c not in right]
 
@@ -85,7 +86,7 @@ def by_brute_force(source, reformulated, candidates, target, right):
 
 @st.composite
 def tasks(draw):
-    """Pairs that share sources, candidates that are the same or nearly, and several right answers for some."""
+    """Draw pairs that share sources, equal or nearly equal candidates, and several right answers for some."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     dims, count, pairs = draw(st.integers(2, 7)), draw(st.integers(2, 15)), draw(st.integers(1, 9))
     pool = on_grid(rng.normal(size=(draw(st.integers(1, count)), dims)))
@@ -113,7 +114,7 @@ def assert_close(found, wanted, atol=1e-12):
 
 
 def random_task(seed, pairs=40, count=30, dims=12, noise=0.6):
-    """Float64 vectors without ties or duplicates, five reformulations a source."""
+    """Return float64 vectors without ties or duplicates, with five reformulations of each source."""
     rng = np.random.default_rng(seed)
     candidates = unit(rng.normal(size=(count, dims)))
     target = np.repeat(rng.integers(0, count, pairs // 5), 5)
@@ -122,7 +123,7 @@ def random_task(seed, pairs=40, count=30, dims=12, noise=0.6):
 
 
 class TestByHand:
-    """Scores of the two queries: 0, 0.8, 0.96, -1 and 0.8, 0.96, 0.352, -0.6; candidate 1 is asked for."""
+    """Two queries that ask for candidate 1 and score 0, 0.8, 0.96, -1 and 0.8, 0.96, 0.352, -0.6."""
 
     candidates = np.array([[0, 1], [0.8, 0.6], [0.96, -0.28], [-1, 0]])
     one, other = np.array([[1, 0]]), np.array([[0.6, 0.8]])
@@ -183,7 +184,7 @@ class TestByHand:
 
 class TestAgainstTheWholeMatrix:
     @given(task=tasks(), sizes=st.tuples(*[st.integers(1, 16)] * 2), products=st.sampled_from([1, 20, 2**20]))
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     def test_every_figure(self, task, sizes, products):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rank_drop, "QUERY_BLOCK", sizes[0])
@@ -225,7 +226,6 @@ class TestAgainstTheWholeMatrix:
 
 class TestProperties:
     @given(task=tasks())
-    @settings(max_examples=100, deadline=None)
     def test_decomposition_and_order(self, task):
         found = run(task)
         np.testing.assert_allclose(found.tbmd, found.tal + found.hnp, rtol=0, atol=1e-15)
@@ -235,7 +235,6 @@ class TestProperties:
         assert (found.rank[found.margin < 0] > 1).all()
 
     @given(task=tasks())
-    @settings(max_examples=100, deadline=None)
     def test_bounds(self, task):
         found, slack = run(task), 1e-5
         ranked = len(task[2]) - np.array([len({*part} - {own}) for own, part in zip(task[3], task[4], strict=True)])
@@ -250,7 +249,6 @@ class TestProperties:
             assert (np.abs(getattr(found, name)) <= found.shift_norm + slack).all(), name
 
     @given(task=tasks())
-    @settings(max_examples=100, deadline=None)
     def test_swapping_the_queries_negates_what_is_a_difference(self, task):
         source, reformulated, *rest = task
         found, swapped = run(task), run((reformulated, source, *rest))
@@ -263,7 +261,6 @@ class TestProperties:
         np.testing.assert_allclose(swapped.tbmd_source_hn, -found.tbmd_reformulated_hn, rtol=0, atol=1e-15)
 
     @given(task=tasks())
-    @settings(max_examples=100, deadline=None)
     def test_the_same_query_changes_nothing(self, task):
         source, _, *rest = task
         found = run((source, source.copy(), *rest))
@@ -273,7 +270,7 @@ class TestProperties:
         np.testing.assert_array_equal(found.margin, found.source_margin)
 
     @given(seed=st.integers(0, 2**32 - 1))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_rotating_the_space_changes_nothing(self, seed):
         source, reformulated, candidates, target = random_task(seed)
         turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(12, 12)))[0]
@@ -281,7 +278,7 @@ class TestProperties:
         assert_close(turned, reformulation(source, reformulated, candidates, target), 1e-9)
 
     @given(task=tasks(), seed=st.integers(0, 99))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_the_order_of_pairs_is_kept(self, task, seed):
         source, reformulated, candidates, target, relevant = task
         order = np.random.default_rng(seed).permutation(len(source))
@@ -299,6 +296,7 @@ class TestCosts:
         reformulation(source, reformulated, candidates, target)
         assert sum(rows.stop - rows.start for rows in ranked) == 40 // 5 + 40
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("relevant", [None, "ten each"])
     def test_the_matrix_of_scores_is_never_held(self, relevant):
         source, reformulated, candidates, target = random_task(6, pairs=2_500, count=3_000, dims=4)

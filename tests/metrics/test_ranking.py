@@ -4,12 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import DataError, SpecError
 from pytest_audioretrieval.metrics import first_hit_rank, rank, rank_scores
 from pytest_audioretrieval.metrics.scores import VectorScores
+from tests.examples import examples
 
 GRID = 2**24
 
@@ -20,18 +21,18 @@ def unit(vectors):
 
 
 def on_grid(vectors):
-    """Unit vectors whose components are multiples of 2**-24: float32 holds them, and int64 their scores, exactly."""
+    """Return unit vectors of multiples of 2**-24, which float32 holds exactly, as int64 does their scores."""
     return (np.round(unit(vectors).astype(np.float64) * GRID) / GRID).astype(np.float32)
 
 
 def exact_scores(queries, candidates):
-    """Integer arithmetic, the whole matrix at once: shares nothing with the code under test."""
+    """Return all scores in integer arithmetic at once, which shares nothing with the code under test."""
     left, right = (np.round(a.astype(np.float64) * GRID).astype(np.int64) for a in (queries, candidates))
     return (left[:, None, :] * right[None, :, :]).sum(axis=2)
 
 
 def brute_force(scores, relevant):
-    """Every figure of a ranking, by sorting one query at a time."""
+    """Return every value of a ranking, by sorting one query at a time."""
     found = []
     for row, right in zip(scores.tolist(), relevant, strict=True):
         order = sorted(range(len(row)), key=lambda c: (-row[c], c))
@@ -69,7 +70,7 @@ def assert_equal(ranking, wanted, unit_of_score):
 
 @st.composite
 def tasks(draw, least_irrelevant=1):
-    """Queries, candidates and relevance with duplicates, ties between different vectors, and near ties."""
+    """Draw queries, candidates and relevance with duplicates, ties between different vectors, and near ties."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     dims = draw(st.integers(1, 9))
     count = draw(st.integers(1 + least_irrelevant, 12))
@@ -92,7 +93,7 @@ blocks = st.integers(1, 13)
 
 class TestAgainstTheWholeMatrix:
     @given(task=tasks(), query_block=blocks, candidate_block=blocks, top=st.integers(1, 13))
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     def test_every_figure_of_a_ranking(self, task, query_block, candidate_block, top):
         queries, candidates, relevant = task
         ranking = rank(*task, top=top, query_block=query_block, candidate_block=candidate_block)
@@ -100,7 +101,6 @@ class TestAgainstTheWholeMatrix:
         assert_equal(ranking, brute_force(exact_scores(queries, candidates), relevant), GRID**-2)
 
     @given(task=tasks(least_irrelevant=0), query_block=blocks, candidate_block=blocks)
-    @settings(max_examples=100, deadline=None)
     def test_first_hit_rank(self, task, query_block, candidate_block):
         queries, candidates, relevant = task
         found = first_hit_rank(*task, query_block=query_block, candidate_block=candidate_block)
@@ -109,7 +109,6 @@ class TestAgainstTheWholeMatrix:
         assert found.tolist() == [row["first_hit_rank"] for row in wanted]
 
     @given(task=tasks())
-    @settings(max_examples=100, deadline=None)
     def test_rank_scores(self, task):
         queries, candidates, relevant = task
         scores = exact_scores(queries, candidates)
@@ -117,7 +116,6 @@ class TestAgainstTheWholeMatrix:
         assert_equal(ranking, brute_force(scores, relevant), 1)
 
     @given(task=tasks(), seed=st.integers(0, 99))
-    @settings(max_examples=100, deadline=None)
     def test_a_matrix_product_that_sums_in_any_order_changes_nothing(self, task, seed):
         rng = np.random.default_rng(seed)
         plain, product = rank(*task, top=3), VectorScores.block
@@ -137,7 +135,7 @@ class TestAgainstTheWholeMatrix:
 
 
 class TestManyBlocks:
-    """The sizes and vectors of a real run, float noise included."""
+    """Sizes and vectors of a real run, with float noise."""
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -149,6 +147,7 @@ class TestManyBlocks:
         captions[1200] = np.nextafter(captions[1201], np.float32(1))
         return unit(clips), captions, [range(3 * clip, 3 * clip + 3) for clip in range(611)]
 
+    @pytest.mark.slow
     def test_ranks_do_not_depend_on_block_sizes(self, task):
         plain = rank(*task, top=5)
         for sizes in ((611, 1833), (5, 1833), (611, 19), (100, 77)):
@@ -181,6 +180,7 @@ class TestManyBlocks:
         assert (ranking.tied == 1).all()
         np.testing.assert_array_equal(ranking.first_hit_rank, ranking.optimistic_rank + 1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("spread", [1.0, 0.0], ids=["apart", "all alike"])
     def test_the_matrix_of_scores_is_never_held(self, spread):
         rng = np.random.default_rng(1)
@@ -233,7 +233,7 @@ class TestTies:
         assert (ranking.first_hit_rank[0], ranking.tied[0], ranking.pessimistic_rank[0]) == (3, 3, 4)
 
     def test_candidates_with_the_same_bits_are_scored_once(self, monkeypatch):
-        """So that a collapsed model, all of whose candidates are near each other, is ranked in no time."""
+        """This keeps the ranking of a collapsed model fast, whose candidates are all near each other."""
         scored, dots = [], VectorScores._dots
 
         def counted(self, rows, columns):
@@ -328,6 +328,7 @@ class TestRefuses:
         text = refusal(rank, self.good, self.good.astype(dtype, casting="unsafe"), self.right)
         assert f"candidates is {np.dtype(dtype)}, expected float32 or float64" in text
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
     def test_tensors(self, dtype):
         torch = pytest.importorskip("torch")

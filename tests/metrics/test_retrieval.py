@@ -43,7 +43,7 @@ EVERY = [
 
 
 def ranked(*ranks, margins=None):
-    """What a stored run holds."""
+    """Return ranks and margins as a stored run has them."""
     return SimpleNamespace(
         relevant_ranks=[list(row) for row in ranks],
         first_hit_rank=np.array([row[0] for row in ranks]),
@@ -52,7 +52,7 @@ def ranked(*ranks, margins=None):
 
 
 class TestByHand:
-    """Three queries: the one right candidate at 2; three right at 1, 4 and 12; two right at 11 and 20."""
+    """Three queries with one right candidate at 2, three at 1, 4 and 12, and two at 11 and 20."""
 
     ranking = ranked([2], [1, 4, 12], [11, 20], margins=[-0.25, 0.5, -0.125])
 
@@ -98,7 +98,7 @@ class TestByHand:
 
 class TestDefinitionsThatAreMixedUp:
     def test_any_hit_is_not_the_share_of_hits(self):
-        """Five captions a clip: R@1 asks for any of them, recall@1 can be at most 1/5."""
+        """With five captions for each clip, R@1 counts any of them and recall@1 is at most 1/5."""
         ranking = ranked([1, 7, 8, 9, 30])
         assert hit_rate(1)(ranking).tolist() == [1.0]
         assert recall(1)(ranking).tolist() == [0.2]
@@ -114,7 +114,7 @@ class TestDefinitionsThatAreMixedUp:
         assert map_at(10)(ranked([1, 2])).tolist() == [1.0]
 
     def test_k_is_not_ignored(self):
-        """The queries of torchmetrics #1952, which differ in length: the shorter is filled up far below."""
+        """The queries are those of torchmetrics #1952; the shorter one is filled up with very low scores."""
         scores = np.array([[0.2, 0.3, 0.5, -9, -8], [0.1, 0.3, 0.5, 0.2, 0.7]])
         ranking = rank_scores(scores, [[1], [1, 3]])
         assert [ranks.tolist() for ranks in ranking.relevant_ranks] == [[2], [3, 4]]

@@ -1,4 +1,4 @@
-"""Metrics of reformulated queries: by hand, and what must hold whatever the ranks."""
+"""Tests of metrics of reformulated queries by hand, and by properties that hold for all ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOG2_3 = math.log2(3)
 
 
 def asked(source, **forms):
-    """What a run of direction ``forms`` holds; a form is its ranks, or (ranks, tal, hnp)."""
+    """Return a run of direction ``forms``; a form is given as its ranks, or as (ranks, tal, hnp)."""
     columns = {}
     for name, form in forms.items():
         rank, tal, hnp = form if isinstance(form, tuple) else (form, [0.0] * len(form), [0.0] * len(form))
@@ -89,7 +89,7 @@ class TestByHand:
 @pytest.mark.parametrize("metric", EVERY, ids=str)
 @pytest.mark.parametrize("run", [asked([1, 2]), SimpleNamespace(first_hit_rank=np.array([1, 2]))], ids=["empty", "t2a"])
 def test_a_run_without_forms(metric: Metric, run: SimpleNamespace) -> None:
-    """A ``Ranking`` has none either."""
+    """A ``Ranking`` has no forms either."""
     with pytest.raises(SpecError, match=r"^this run has no forms: ask in direction 'forms'$"):
         metric(run)
 
@@ -126,6 +126,7 @@ RANKS = st.integers(1, POOL)
 ROWS = st.lists(st.tuples(RANKS, RANKS, RANKS, RANKS), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> None:
     source, command, *_ = map(list, zip(*rows, strict=True))
@@ -133,9 +134,10 @@ def test_rank_loss_of_there_and_back_is_none(rows: list[tuple[int, ...]]) -> Non
     np.testing.assert_array_equal(rank_loss("command")(there), -rank_loss("command")(back))
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
-    """The pool bounds what ranks can lose: log2 of its size."""
+    """The size of the pool limits a loss of ranks to its log2."""
     source, command, question, statement = map(list, zip(*rows, strict=True))
     run = asked(source, command=command, question=question, statement=statement)
     for metric in (rank_loss("command"), worst_rank_loss()):
@@ -146,6 +148,7 @@ def test_every_value_lies_in_its_bounds(rows: list[tuple[int, ...]]) -> None:
         assert (metric(run) <= (math.log2(POOL) if high is None else high)).all()
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_worst_is_the_worst_form_and_spread_spans_the_forms(rows: list[tuple[int, ...]]) -> None:
     source, *ranks = map(list, zip(*rows, strict=True))
@@ -162,6 +165,7 @@ def test_worst_is_the_worst_form_and_spread_spans_the_forms(rows: list[tuple[int
     np.testing.assert_array_equal(worst_rank_loss()(alone), rank_loss("command")(alone))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=20))
 def test_tbmd_is_loss_plus_pull(rows: list[tuple[float, float]]) -> None:
     tal, hnp = map(list, zip(*rows, strict=True))

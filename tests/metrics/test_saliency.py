@@ -1,4 +1,4 @@
-"""Signed masses, rank groups and the sample of CORA, Appendix I: by hand and by property."""
+"""Tests of signed masses, rank groups and the sample of CORA, Appendix I, by hand and by property."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ values = hnp.arrays(np.float64, st.integers(0, 9), elements=st.floats(-1e3, 1e3)
 
 
 def test_masses_by_hand() -> None:
-    """'find a dog .' with 2, -1, 4, -1 and 'rain' with -3: shares of 8 and of 3."""
+    """The queries are 'find a dog .' with 2, -1, 4, -1 and 'rain' with -3, so shares are of 8 and of 3."""
     found = signed_masses([[2, -1, 4, -1], [-3.0]], [["intent", "form", "content", "form"], ["content"]], NAMES[:3])
     expected = {
         "content+": [0.5, 0],

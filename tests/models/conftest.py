@@ -1,4 +1,4 @@
-"""A folder that a test may damage."""
+"""Copy of a model folder that a test may damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hub cache with the tokenizers that laion_clap loads when it is imported: small ones, a token is a character."""
+"""Hub cache with small tokenizers for the import of laion_clap; a token is a character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights of a laion_clap checkpoint as a folder of transformers, by a table of what each is called there."""
+"""Conversion of a laion_clap checkpoint to a folder of transformers, by a table of tensor names."""
 
 from __future__ import annotations
 

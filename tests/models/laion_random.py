@@ -1,4 +1,4 @@
-"""Run by the Python of laion_clap's environment: write random checkpoints as the package's training saves them.
+"""Script for the Python of laion_clap's environment: it writes random checkpoints as the package's training does.
 
     python laion_random.py FOLDER_OF_THE_WORKER FOLDER
 

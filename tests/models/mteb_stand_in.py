@@ -1,4 +1,4 @@
-"""A package ``mteb`` with what our bridge uses of the real one (2.26.24), for an environment that does not have it."""
+"""Stand-in for the package ``mteb`` (2.26.24), with the parts that the bridge uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mteb's wrappers behind our interface: a wrapper that measures what it hears tells what reaches it.
+"""Bridge to mteb, by a wrapper that measures the sound that reaches it.
 
 Runs against mteb itself where it is installed, else against a stand-in with the same interface.
 """
@@ -109,7 +109,7 @@ def test_windows_reach_the_wrapper_as_they_are(register: Register) -> None:
 
 
 def test_another_rate_is_refused_and_said(register: Register) -> None:
-    """At 44.1 kHz the tone would be heard as 404 Hz (fault 25); nothing is resampled, so torchaudio is not needed."""
+    """A tone at 44.1 kHz would become 404 Hz (fault 25); nothing is resampled, so torchaudio is not needed."""
     register(rate=44_100)
     model = load(NAME, device="cpu")
     with pytest.raises(ModelError) as caught:

@@ -1,4 +1,4 @@
-"""``st:NAME``; the library itself is asked where it is installed."""
+"""Backend ``st:NAME``, with the library itself if it is installed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_hub_ids_are_pinned_like_those_of_others(monkeypatch: pytest.MonkeyPatch
 def test_it_is_loaded_from_its_folder_and_nowhere_else(
     tiny_clap_unfused: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the library would fetch besides was not hashed."""
+    """A file that the library fetched from elsewhere would not have been hashed."""
     import sentence_transformers
 
     def connecting(*said: Any, **more: Any) -> None:
@@ -120,7 +120,7 @@ def test_it_is_loaded_from_its_folder_and_nowhere_else(
 
 
 def test_files_of_a_hub_are_held_to_the_pins_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever below its folder pytest was started."""
+    """The folder below the project in which pytest is started does not matter."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     monkeypatch.chdir(tmp_path / "sub")

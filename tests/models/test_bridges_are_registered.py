@@ -1,4 +1,4 @@
-"""The backends that travel with the package, as ``pyproject.toml`` registers them."""
+"""Backends of the package, as ``pyproject.toml`` registers them."""
 
 from __future__ import annotations
 

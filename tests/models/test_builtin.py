@@ -1,4 +1,4 @@
-"""The checkpoints that travel with the package: small, pinned, loadable, and neither perfect nor useless."""
+"""Built-in checkpoints: small, pinned, loadable, and neither perfect nor useless."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def test_the_library_loads_every_tensor_and_the_processor(name: str) -> None:
     assert front.truncation == ("rand_trunc" if "unfused" in name else "fusion")
 
 
+@pytest.mark.slow
 @each
 def test_it_tells_sounds_and_their_order_apart(name: str) -> None:
     """Vectors are unit and differ; a cow's and a door's captions each lie nearer to their own sound."""

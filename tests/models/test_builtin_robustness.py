@@ -1,4 +1,4 @@
-"""What the packaged suites say of the built-in upgrades, from their stored runs alone."""
+"""Verdicts of the packaged suites on the built-in upgrades, from stored runs alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stored(name: str, direction: str) -> Run:
 
 
 class Gate:
-    """What a suite asks for, with a stored run for the model."""
+    """Gate over stored runs, for the tests of a suite."""
 
     def __init__(self, name: str, direction: str) -> None:
         self.baseline = stored(BASE, direction)

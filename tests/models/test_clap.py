@@ -1,4 +1,4 @@
-"""The CLAP adapter: what it feeds the model, what it refuses, what it says."""
+"""CLAP adapter: input of the model, refusals and warnings."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def flags(fused: Clap, monkeypatch: pytest.MonkeyPatch) -> list[list[bool]]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fused", "unfused"])
 def test_vectors_are_those_of_the_models_own_joint_forward(
     kind: str, tiny_clap: Path, tiny_clap_unfused: Path, fused: Clap, unfused: Clap
@@ -102,6 +103,7 @@ def test_short_clips_are_never_flagged_longer(fused: Clap, flags: list[list[bool
     assert len(set(made)) == 1
 
 
+@pytest.mark.slow
 def test_the_processors_draw_is_reproduced_on_demand(fused: Clap, flags: list[list[bool]]) -> None:
     """Fault 1, as ``np.random.randint(0, 4)`` draws it; a batch of one is always flagged."""
     for seed in range(6):
@@ -122,6 +124,7 @@ def test_the_flag_moves_a_real_checkpoints_vector_far() -> None:
     assert float((plain * flagged).sum()) < 0.9999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fused", "unfused"])
 def test_a_batch_of_eight_is_eight_batches_of_one(kind: str, request: pytest.FixtureRequest) -> None:
     """Faults 3, 11, 12: only the order of float additions may differ, and no rank."""
@@ -157,6 +160,7 @@ def test_what_the_processor_would_crop_at_random_is_refused(samples: int, fused:
         fused.embed_audio([tone(440), tone(440, samples)], SHORT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("samples", "raw"),
     [(LIMIT - 1, False), (LIMIT, False), (LIMIT + 1, False), (LIMIT + 479, False), (LIMIT + 480, True)],
@@ -256,6 +260,7 @@ def test_a_fused_model_needs_one_channel_where_nothing_is_long(fused: Clap) -> N
         np.testing.assert_allclose(made, whole, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_remembers_truncation_crops_neither_sound_nor_text(fused: Clap, copy: Path) -> None:
     """Fault 85: through the joint processor such a folder gives 1 frame of log-mels instead of 1,001."""
     processor = ClapProcessor.from_pretrained(copy)

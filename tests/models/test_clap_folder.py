@@ -1,4 +1,4 @@
-"""Loading a CLAP folder: quiet, nothing of it is run, and one line about what is wrong with it."""
+"""Loading of a CLAP folder: silent, without running its code, and with a one-line error for each fault."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_tensors_that_the_config_has_no_place_for_are_said(copy: Path) -> None:
 def test_code_in_a_folder_is_neither_run_nor_asked_about(
     tiny_clap: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where transformers knows no class of its own for a name, it asks on the terminal whether to run the folder's."""
+    """Transformers asks on the terminal whether to run a folder's class if it has none of that name."""
     (copy / "evil.py").write_text("raise SystemExit('ran')")
     named = {"AutoTokenizer": ["evil.Slow", "evil.Fast"], "AutoConfig": "evil.Config"}
     _edit("config.json", lambda content: content.update(auto_map=named))(copy)
@@ -146,8 +146,9 @@ def test_code_in_a_folder_is_neither_run_nor_asked_about(
     np.testing.assert_array_equal(made, plain)
 
 
+@pytest.mark.slow
 def test_loading_says_nothing_and_leaves_transformers_as_it_was(tiny_clap: Path, copy: Path) -> None:
-    """In a process of its own: transformers' log handler keeps the stderr of its import."""
+    """A process of its own is needed: transformers' log handler keeps the stderr of its import."""
     _edit("config.json", lambda content: content["text_config"].update(num_hidden_layers=2))(copy)
     script = f"""
 import warnings, numpy as np

@@ -1,4 +1,4 @@
-"""Names of devices."""
+"""Names of devices, and the devices they mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half precision: the model really computes in it, its vectors stay float32, and nobody is labelled with it unasked."""
+"""Half precision: the model computes in it, vectors stay float32, and other models refuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our log-mels against transformers' extractor, and against formulas worked by hand."""
+"""Log-mels against transformers' extractor, and against formulas worked by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import ClapFeatureExtractor
 
@@ -20,6 +20,7 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.models.front_end import LogMel
 from pytest_audioretrieval.models.inference import unit_rows
 from pytest_audioretrieval.pinning.protocol import NAMED
+from tests.examples import examples
 
 Vectors = npt.NDArray[np.float32]
 RATE, LIMIT, FRAMES, HALF = 48_000, 480_000, 1001, 512
@@ -113,6 +114,7 @@ def test_a_tone_on_a_bin_by_hand() -> None:
 # --- against the extractor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("truncation", BANKS)
 def test_sounds_of_every_kind(truncation: str, padding: str) -> None:
@@ -130,17 +132,19 @@ def test_sounds_of_every_kind(truncation: str, padding: str) -> None:
     assert_same(ours(extractor, windows), theirs(extractor, windows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("truncation", BANKS)
 def test_lengths_at_the_corners(truncation: str, padding: str) -> None:
-    """Where tiles, zeros and mirrored ends meet, and fault 40 from below."""
+    """Corner cases are lengths at which tiles, zeros and mirrored ends meet, and those below fault 40."""
     extractor = ClapFeatureExtractor(truncation=truncation, padding=padding)
     lengths = (1, 2, 479, 480, 512, 513, 239_999, 240_000, 240_001, LIMIT - HALF - 1, LIMIT - HALF, LIMIT - 1, LIMIT)
     windows = [noise(length, seed=length) for length in lengths]
     assert_same(ours(extractor, windows), theirs(extractor, windows))
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@examples(25)
 @given(length=st.integers(1, LIMIT), padding=st.sampled_from(PADDINGS), truncation=st.sampled_from(BANKS))
 def test_any_length(length: int, padding: str, truncation: str) -> None:
     extractor = ClapFeatureExtractor(truncation=truncation, padding=padding)
@@ -157,6 +161,7 @@ def test_silence_is_the_floor_to_the_bit(truncation: str) -> None:
     assert mine.shape == (3, 4 if truncation == "fusion" else 1, FRAMES, 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truncation", BANKS)
 def test_recordings(truncation: str) -> None:
     extractor = ClapFeatureExtractor(truncation=truncation, frequency_min=50)
@@ -167,7 +172,7 @@ def test_recordings(truncation: str) -> None:
 
 
 def test_other_settings_are_followed() -> None:
-    """Nothing is assumed to be what the laion checkpoints have."""
+    """Settings other than those of the laion checkpoints count too."""
     extractor = ClapFeatureExtractor(
         truncation="rand_trunc", sampling_rate=16_000, max_length_s=2, hop_length=160, fft_window_size=400,
         feature_size=40, frequency_min=100, frequency_max=7_000, top_db=80,
@@ -241,6 +246,7 @@ def test_long_windows_of_an_unfused_model_are_their_middle(monkeypatch: pytest.M
     assert longer.tolist() == [[True]]
 
 
+@pytest.mark.slow
 def test_crops_do_not_depend_on_the_state_of_numpy(tiny_clap: Path) -> None:
     """Fault 4: 6 s at 300 Hz, then 6 s at 3 kHz, the whole of it heard; ``first`` hears another sound."""
     model = Clap(tiny_clap, device="cpu")
@@ -259,6 +265,7 @@ def test_crops_do_not_depend_on_the_state_of_numpy(tiny_clap: Path) -> None:
 # --- through a model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fused", "unfused"])
 def test_vectors_are_those_of_the_extractors_log_mels(kind: str, tiny_clap: Path, tiny_clap_unfused: Path) -> None:
     model = Clap(tiny_clap if kind == "fused" else tiny_clap_unfused, device="cpu")
@@ -273,6 +280,7 @@ def test_vectors_are_those_of_the_extractors_log_mels(kind: str, tiny_clap: Path
     assert (made.astype(np.float64) * expected).sum(axis=1).min() >= 0.999999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 11, 12, 16, 105])
 def test_the_number_of_threads_changes_no_bit(rows: int) -> None:
     """``rows`` frames in the last block; products of 5 to 11 rows depend on the threads (MKL)."""

@@ -1,4 +1,4 @@
-"""LAION's fused CLAP in its real size, with the config that its hub folder has and random weights, from end to end."""
+"""LAION's fused CLAP in its real size, from end to end: its hub folder's config with random weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def dataset(folder: Path) -> Path:
 
 
 def hub_folder(folder: Path) -> Path:
-    """As the hub has it: random weights of its config, its settings of the log-mels and of the tokenizer."""
+    """Folder like the hub's: random weights of its config, its settings of the log-mels and of the tokenizer."""
     write_clap(folder, ClapConfig.from_pretrained(HUB), ClapFeatureExtractor.from_pretrained(HUB), seed=0)
     (folder / "processor_config.json").unlink(missing_ok=True)
     for name in ("preprocessor_config.json", "tokenizer_config.json"):

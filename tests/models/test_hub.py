@@ -1,4 +1,4 @@
-"""Hub models through the real client, against a hub on the loopback interface."""
+"""Models of a hub through the real client, against a stub on the loopback interface."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stub(tiny_clap: Path) -> Iterator[HubStub]:
 
 @pytest.fixture(autouse=True)
 def client(stub: HubStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real client, pointed at the stub, with an empty cache and without anybody's token."""
+    """Stub that the real client is pointed at, with an empty cache and no token."""
     point_client(stub, tmp_path / "hub", monkeypatch)
 
 
@@ -72,6 +72,7 @@ def test_the_first_download_brings_the_pinned_bytes_and_no_pickle(stub: HubStub,
     assert found.weights_sha256 == here.weights_sha256
 
 
+@pytest.mark.slow
 def test_a_hub_model_is_the_folder_it_came_from(tiny_clap: Path) -> None:
     there = load_retriever("owner/tiny", device="cpu")
     here = load_retriever(str(tiny_clap), device="cpu", offline=True)
@@ -80,7 +81,7 @@ def test_a_hub_model_is_the_folder_it_came_from(tiny_clap: Path) -> None:
 
 
 def test_wrong_bytes_are_refused_before_they_are_opened(stub: HubStub, pinned: Pin) -> None:
-    """Of the right size, so that only the hash can tell; also from the cache afterwards."""
+    """Their size is right, so that only the hash can tell; the cache is checked afterwards too."""
     content = bytearray(stub.files["model.safetensors"])
     content[-1] ^= 1
     stub.announced["model.safetensors"] = stub.files["model.safetensors"]
@@ -132,6 +133,7 @@ def test_offline_with_a_warm_cache(stub: HubStub) -> None:
     assert stub.asked == []
 
 
+@pytest.mark.slow
 def test_an_unreachable_hub(monkeypatch: pytest.MonkeyPatch, stub: HubStub) -> None:
     """Port 9 of the loopback interface: nobody listens. What is cached still serves."""
     from huggingface_hub import constants

@@ -1,4 +1,4 @@
-"""Torch as a model imports it: threads wait briefly, the collector rests, and the model is let go all the same."""
+"""Import of torch by a model: short waits of threads, no garbage collection, and a model that can be freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``laion_clap:CHECKPOINT.pt`` as far as it goes without its environment."""
+"""Backend ``laion_clap:CHECKPOINT.pt``, as far as it works without its environment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLD = {"device": "cpu", "fused": True, "text_limit": 77, "special": 2}
 
 
 class StubWorker:
-    """What ``Worker`` is to the backend: notes what it was asked, answers zeros."""
+    """Stub of ``Worker`` that notes its requests and answers zeros."""
 
     def __init__(self, versions: dict[str, str | None] | None = None) -> None:
         self.hello = {"worker": 1, "versions": versions or {"laion_clap": "1.1.7"}, "tokenizer": {"vocab.json": "0"}}
@@ -54,7 +54,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> StubWorker:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an installed package registers it; a checkout in front of an older one is not installed."""
+    """Register the backend as an installed package does; a checkout in front of an older one is not installed."""
     point = metadata.EntryPoint("laion_clap", entry(), MODELS)
     monkeypatch.setattr(specs, "backends", lambda: {"laion_clap": point})
 

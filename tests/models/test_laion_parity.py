@@ -1,4 +1,4 @@
-"""The same random weights through laion_clap and through transformers, in both libraries' own environments.
+"""Parity of laion_clap and transformers on the same random weights, each in its own environment.
 
 Skipped without the environment of ``make laion``; RETRIEVAL_LAION_PYTHON may name its Python.
 """

@@ -1,4 +1,4 @@
-"""mteb itself: a random CLAP in its registry through our gate, and a task of it as a dataset."""
+"""Tests with mteb itself: a random CLAP of its registry through the gate, and a task of it as a dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""float32 means float32, and the user's own torch settings come back."""
+"""Full float32 precision, and the user's own torch settings afterwards."""
 
 from __future__ import annotations
 

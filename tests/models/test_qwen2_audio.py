@@ -71,7 +71,7 @@ def edit(path: Path, **changes: Any) -> None:
 
 
 def probabilities(model: Qwen2Audio, prompt: str, window: Any = None) -> Any:
-    """Of every first token, by the processor's own way from text and sound to tensors."""
+    """Return the probabilities of every first token, by the processor's own way from text and sound to tensors."""
     audio = {} if window is None else {"audio": window, "sampling_rate": RATE}
     inputs = model.processor(text=prompt, return_tensors="pt", **audio)
     with torch.inference_mode():
@@ -126,6 +126,7 @@ def test_a_model_that_says_all_alike_ties(folder: Path) -> None:
     assert mute.prefer(TEXTS, TEXTS[::-1]).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     means = Resources(replace(HEARD, audio_batch=2), tmp_path, Tracker(), device="cpu")
     scorer = SingleModel(parse(f"qwen2-audio:{folder}"), means)
@@ -142,6 +143,7 @@ def test_through_the_embedder(folder: Path, tmp_path: Path) -> None:
     assert "model" not in vars(again)
 
 
+@pytest.mark.slow
 def test_the_suite_binding_asks_it(
     folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -173,7 +175,7 @@ def test_its_identity_is_that_of_its_files_and_prompts(damaged: Path, monkeypatc
 
 
 def test_captions_are_the_likeliest_words(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the folder's settings say, here to sample and not to repeat; compared with one forward pass a token."""
+    """The folder's settings, here to sample and not to repeat, are ignored; the reference is one pass a token."""
     monkeypatch.setattr(qwen2_audio_scorer, "LONGEST_CAPTION", 6)
     edit(damaged / "generation_config.json", do_sample=True, temperature=2.0, repetition_penalty=5.0)
     model = Qwen2Audio("tiny", damaged, device="cpu")
@@ -202,6 +204,7 @@ def test_a_caption_that_ends_by_itself_is_not_counted(folder: Path, monkeypatch:
     assert model.caption([NOISE], HEARD) == ["rain"]
 
 
+@pytest.mark.slow
 def test_it_is_the_captioner_of_two_stages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ReasonAudio, 4.1; the vector of a clip is that of its caption."""
     monkeypatch.setattr(qwen2_audio_scorer.Qwen2Audio, "caption", lambda self, windows, protocol: ["rain"])

@@ -1,4 +1,4 @@
-"""Who a model is, and how it is made."""
+"""Identity and loading of models."""
 
 from __future__ import annotations
 

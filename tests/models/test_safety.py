@@ -1,4 +1,4 @@
-"""What settings of a model folder may not ask for."""
+"""Refusal of unsafe settings of a model folder."""
 
 from __future__ import annotations
 

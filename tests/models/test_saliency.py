@@ -1,4 +1,4 @@
-"""Gradient x input: against finite differences in the embeddings, by a forward pass written anew."""
+"""Gradient x input against finite differences in the embeddings, by a forward pass of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TARGET, RIVAL = units(3, 0), units(3, 1)
 
 @pytest.fixture(scope="module")
 def double(tiny_clap: Path) -> Iterator[Clap]:
-    """In float64 throughout, so that finite differences mean something: its attention rounds weights to float32."""
+    """Model in float64 throughout, for finite differences; its attention would round weights to float32."""
     model, softmax = Clap(tiny_clap, device="cpu"), torch.softmax
     model.model.double()
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Sentence embeddings: pooling against numpy, what is refused, and MiniLM itself where it is installed."""
+"""Sentence embeddings: pooling against numpy, refusals, and MiniLM itself if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A random CLAP folder small enough to be made anew in every test run."""
+"""Random CLAP folder, small enough to be built in every test run."""
 
 from __future__ import annotations
 

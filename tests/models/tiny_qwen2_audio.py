@@ -1,4 +1,4 @@
-"""A random Qwen2-Audio folder small enough to be made anew in every test run."""
+"""Random Qwen2-Audio folder, small enough to be built in every test run."""
 
 from __future__ import annotations
 

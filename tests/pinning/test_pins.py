@@ -1,4 +1,4 @@
-"""PINS.json: read strictly, verified by value."""
+"""Strict reading of PINS.json, and verification of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What --model understands, and what it says of everything else."""
+"""Specs of ``--model``, and errors for everything else."""
 
 from __future__ import annotations
 
@@ -152,6 +152,7 @@ def test_anything_else_is_one_line_that_helps(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1))
 def test_a_slug_is_a_file_name(name: str) -> None:
     slug = ModelSpec(text=name, kind="hub", id=f"owner/{name}").slug

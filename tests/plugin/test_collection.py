@@ -56,6 +56,7 @@ def test_a_test_that_gives_our_names_values_of_its_own_is_left_alone(project: Pr
     assert ids(project.run(*args)) == ["test_own.py::test_own[a]", "test_own.py::test_own[b]"]
 
 
+@pytest.mark.slow
 def test_a_node_id_selects_its_case(project: Project) -> None:
     project.record()
     assert counts(project.run("test_toys.py::test_not_inferior[R@5-toy:Toy-toys-t2a]")) == {"passed": 1}
@@ -84,6 +85,7 @@ def test_a_model_is_loaded_once_and_each_side_embedded_once(project: Project) ->
     assert [line for line in logged if line.startswith("text")] == ["text 64", "text 16"]
 
 
+@pytest.mark.slow
 def test_a_dataset_is_loaded_once_for_all_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     from pytest_audioretrieval.data import manifest
 
@@ -134,7 +136,7 @@ def test_no_clips_at_all_is_one_line(project: Project) -> None:
     project.ini(clips=folder)
     result = project.run()
     assert counts(result) == {"failed": 3}
-    result.stdout.fnmatch_lines(["DataError: *captions.jsonl*no clips*"])
+    result.stdout.fnmatch_lines(["DataError: *captions.jsonl holds no clips: write one JSON object a line with *"])
 
 
 def test_a_bad_line_is_named(project: Project) -> None:

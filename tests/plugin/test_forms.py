@@ -50,6 +50,7 @@ def table(lines: list[str]) -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in lines[start + 2 : start + 2 + len(FORMS) + 1]]
 
 
+@pytest.mark.slow
 def test_what_is_recorded(asked: Project) -> None:
     result = asked.run("--retrieval-record", "new")
     assert (result.ret, counts(result)) == (0, {"recorded": 7})
@@ -62,6 +63,7 @@ def test_what_is_recorded(asked: Project) -> None:
     assert "test_found[R@1-asked:Asked-toys-forms]" in asked.run("--collect-only", "-q").outlines[0]
 
 
+@pytest.mark.slow
 def test_recorded_and_judged_again_is_identical(stored: Project) -> None:
     result = stored.run()
     assert (result.ret, counts(result)) == (0, {"passed": 7})
@@ -73,6 +75,7 @@ def test_recorded_and_judged_again_is_identical(stored: Project) -> None:
     assert stored.stored() != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["indirect", "key_phrase"])
 def test_a_model_harmed_in_one_form_fails_there_alone(stored: Project, form: str) -> None:
     """Captions and other forms pass; what is claimed of all forms fails with the worst of them."""
@@ -82,6 +85,7 @@ def test_a_model_harmed_in_one_form_fails_there_alone(stored: Project, form: str
     assert failed(result) == {f"{form}:R@1", "worst:R@1"}
 
 
+@pytest.mark.slow
 def test_the_packaged_suite(stored: Project) -> None:
     suite = ("--retrieval-suite", "reformulation")
     assert counts(stored.run(*suite)) == {"passed": 18}
@@ -116,6 +120,7 @@ def test_the_screen_says_that_the_target_moved_away(stored: Project) -> None:
     assert any("--retrieval-json out.json" in line for line in screen), "more than a screen"
 
 
+@pytest.mark.slow
 def test_the_screen_says_that_a_rival_came_closer(stored: Project) -> None:
     astray(stored, "command:rival")
     result = stored.run("-k", "command")
@@ -139,6 +144,7 @@ def test_the_screen_says_that_captions_and_forms_lost_alike(stored: Project) -> 
     assert re.search(r"margin of the caption itself -0\.6\d+$", lines[why + 1])
 
 
+@pytest.mark.slow
 def test_a_claim_on_all_forms_shows_each_query_in_its_worst(stored: Project) -> None:
     """Two forms go astray in turn: even clips as questions, odd ones as statements."""
     stored.pytester.makepyfile(
@@ -160,6 +166,7 @@ def test_a_claim_on_all_forms_shows_each_query_in_its_worst(stored: Project) -> 
         assert form == ("question", "statement")[int(number) % 2]
 
 
+@pytest.mark.slow
 def test_a_claim_on_captions_shows_captions(stored: Project) -> None:
     """``R@1`` of this direction is that of the source queries; ranks in some form would not explain it."""
     astray(stored, "tone:away")
@@ -171,6 +178,7 @@ def test_a_claim_on_captions_shows_captions(stored: Project) -> None:
     assert not any(line.startswith("why: ") for line in result.outlines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["40", "80", "200"])
 def test_no_figure_in_the_terminal_is_cut_short(stored: Project, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
@@ -190,17 +198,20 @@ def test_no_figure_in_the_terminal_is_cut_short(stored: Project, columns: str, m
     assert "captions as they are: R@5 1.0000; r: correlation with the rank drop" in tables
 
 
+@pytest.mark.slow
 def test_forms_stand_once_a_run(stored: Project) -> None:
     lines = stored.run("--model", "asked:Asked", "test_toys.py").outlines
     assert sum(line.split()[:2] == ["form", "R@5"] for line in lines) == 1
 
 
+@pytest.mark.slow
 def test_a_table_of_captions_has_no_forms(stored: Project) -> None:
     stored.claim("non_inferior(metrics.hit_rate(1), margin=0.03)")
     stored.record()
     assert not any("MeanRD" in line for line in stored.run().outlines)
 
 
+@pytest.mark.slow
 def test_markdown(stored: Project) -> None:
     astray(stored, "indirect:away")
     stored.run("--retrieval-markdown", "out.md")
@@ -217,6 +228,7 @@ def test_markdown(stored: Project) -> None:
     assert lines[claim + 6].startswith("| indirect of tone ")
 
 
+@pytest.mark.slow
 def test_json(stored: Project) -> None:
     astray(stored, "indirect:away")
     stored.run("--retrieval-json", "out.json")
@@ -231,6 +243,7 @@ def test_json(stored: Project) -> None:
     assert findings["indirect:R@1"]["causes"][0] == findings["worst:R@1"]["causes"][0] == "the target moved away"
 
 
+@pytest.mark.slow
 def test_a_heavy_tail_is_said(stored: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert HEAVY not in stored.run().outlines
     monkeypatch.setattr("pytest_audioretrieval.stats.tails.heavy_tailed", lambda drop: bool(drop.any()))
@@ -243,6 +256,7 @@ def test_a_heavy_tail_is_said(stored: Project, monkeypatch: pytest.MonkeyPatch) 
     assert sum("heavy tail" in line for line in (stored.path / "out.md").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(stored: Project) -> None:
     astray(stored, "indirect:away")
     done = stored.process("-n2", "--retrieval-json", "two.json")
@@ -267,12 +281,14 @@ def test_a_missing_baseline_names_the_direction(asked: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_another_models_baseline(stored: Project) -> None:
     result = stored.run("--model", "asked:Other", "--retrieval-baseline", SPEC, "test_toys.py")
     assert (result.ret, counts(result)) == (0, {"passed": 7})
     result.stdout.fnmatch_lines([f"asked:Other on toys forms, against {SPEC}"])
 
 
+@pytest.mark.slow
 def test_other_forms_are_refused(stored: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     use(stored, write_forms(tmp_path_factory.mktemp("other") / "toys", indirect="perhaps"))
     result = stored.run()
@@ -280,6 +296,7 @@ def test_other_forms_are_refused(stored: Project, tmp_path_factory: pytest.TempP
     result.stdout.fnmatch_lines([f"BaselineError: baselines/{STORED} is not comparable: its dataset.fingerprint is *"])
 
 
+@pytest.mark.slow
 def test_recording_says_what_was_left_out(asked: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Complete cases: a caption that lacks a form is no query, and whoever records must see it."""
     folder = write_forms(tmp_path_factory.mktemp("fewer") / "toys")
@@ -297,6 +314,7 @@ def test_recording_says_what_was_left_out(asked: Project, tmp_path_factory: pyte
     )
 
 
+@pytest.mark.slow
 def test_forms_that_are_added_leave_runs_of_captions_comparable(
     asked: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -308,6 +326,7 @@ def test_forms_that_are_added_leave_runs_of_captions_comparable(
         assert counts(result) == {"recorded" if record else "passed": 1}
 
 
+@pytest.mark.slow
 def test_captions_that_are_all_one_are_one_line(asked: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     clips = write_forms(tmp_path_factory.mktemp("same") / "clips")
     lines = [json.loads(line) for line in (clips / "captions.jsonl").read_text().splitlines()]
@@ -329,6 +348,7 @@ def test_a_damaged_baseline_is_one_line(stored: Project) -> None:
     assert not has_traceback(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,12 @@ def test_a_run_that_does_not_use_it_imports_nothing_heavy(project: Project, args
 
 def test_collecting_imports_no_arrays(project: Project) -> None:
     assert not {"numpy", "scipy", "torch", "soundfile"} & set(loaded(project, "--collect-only", "-q"))
+
+
+@pytest.mark.slow
+def test_tests_of_the_plugin_do_without_transformers() -> None:
+    """Its import takes as long as all others together; in a process that runs other tests too it may be there."""
+    code = "import tests.plugin.toys, sys; print('numpy' in sys.modules, 'transformers' in sys.modules)"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"

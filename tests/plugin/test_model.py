@@ -41,6 +41,7 @@ def test_ours_then_answers_to_retrieval_model_and_says_so_once(own: Project) -> 
     assert sum("another plugin or conftest.py defines --model" in line for line in result.outlines) == 1
 
 
+@pytest.mark.slow
 def test_nor_does_it_stop_pytest_where_warnings_are_errors(own: Project) -> None:
     own.add_ini("filterwarnings = error")
     result = own.run("--model", "yes", "--retrieval-model", "toy:Toy", "--retrieval-record", "new", ".")
@@ -60,6 +61,7 @@ def test_both_names_of_the_option_add_up(project: Project) -> None:
     assert models == {"a/b", "c/d"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["required=True", "choices=['s', 'm']", "type=int"])
 def test_options_of_others_are_never_parsed_with_values_of_ours(pytester: pytest.Pytester, extra: str) -> None:
     """A user's ``--model`` may admit other values than ours, and another option may be required."""
@@ -71,6 +73,7 @@ def test_options_of_others_are_never_parsed_with_values_of_ours(pytester: pytest
     assert result.ret == 0, result.outlines
 
 
+@pytest.mark.slow
 def test_a_users_own_argument_called_retrieval_is_left_alone(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "import pytest\n@pytest.mark.parametrize('retrieval', ['bm25', 'dense'])\ndef test_it(retrieval): pass"
@@ -78,6 +81,7 @@ def test_a_users_own_argument_called_retrieval_is_left_alone(pytester: pytest.Py
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_forgotten_model_does_not_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(gate): pass")
     result = pytester.runpytest_subprocess()
@@ -85,6 +89,7 @@ def test_a_forgotten_model_does_not_pass(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*test_it?no-model?*", "no model to judge: name one with --model SPEC*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["ModelError", "ConnectionError"])
 def test_what_cannot_be_loaded_is_tried_once(error: str, project: Project) -> None:
     """A hub that is down costs its retries once a run, not once a test."""
@@ -111,6 +116,7 @@ def started(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_module_of_this_folder_that_pytest_does_not_see(tmp_path: Path) -> None:
     (tmp_path / "mine_alone.py").touch()
     said = started(tmp_path, "--model", "mine_alone:Mine", "-k", "margin and t2a")
@@ -118,6 +124,7 @@ def test_a_module_of_this_folder_that_pytest_does_not_see(tmp_path: Path) -> Non
     assert "run `python -m pytest` instead of `pytest`, or set ini pythonpath = ." in said
 
 
+@pytest.mark.slow
 def test_the_path_of_a_model_does_not_move_the_vectors(project: Project, clips: Path) -> None:
     """Without an ini file pytest's rootdir is above both, and so is its own cache."""
     here = project.path / "here"
@@ -136,6 +143,7 @@ def test_the_path_of_a_model_does_not_move_the_vectors(project: Project, clips: 
     assert (here / ".pytest_cache/.gitignore").read_text() == "the user's"
 
 
+@pytest.mark.slow
 def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -148,6 +156,7 @@ def test_the_path_of_a_model_does_not_hide_the_ini_file(tmp_path: Path) -> None:
     assert "10 tests collected" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "refused"),
     [
@@ -168,6 +177,7 @@ def test_nor_a_file_of_others_that_speaks_to_pytest(tmp_path: Path, name: str, t
     assert ("10 tests collected" in said) is not refused
 
 
+@pytest.mark.slow
 def test_a_cache_folder_that_cannot_be_made_fails_no_test(project: Project) -> None:
     """The toy keeps no vectors; that a store which cannot says so is tested with the store."""
     project.record()

@@ -66,6 +66,7 @@ def test_the_table_is_complete() -> None:
     assert [row.name for row in TABLE] == [option.name for option in settings.OPTIONS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_command_line_before_ini_before_default(pytester: pytest.Pytester, row: Row) -> None:
     ini = f"retrieval_{row.name.replace('-', '_')} = {row.ini}"
@@ -143,6 +144,7 @@ def test_a_wrong_value_on_the_command_line(project: Project, name: str, value: s
     assert project.logged() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -195,6 +197,7 @@ def test_a_marker_goes_before_the_command_line(project: Project) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_argument_goes_before_the_marker_before_the_command_line(project: Project) -> None:
     """Which baseline is missing tells which one was asked for."""
     project.pytester.makepyfile(

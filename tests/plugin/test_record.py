@@ -49,6 +49,7 @@ def test_what_is_recorded_is_a_run(project: Project) -> None:
     assert list(project.stored()) == [STORED]
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_judged_identical_next(project: Project) -> None:
     project.run("--retrieval-record", "new")
     result = project.run()
@@ -65,6 +66,7 @@ def test_new_writes_missing_ones_only(project: Project) -> None:
     assert project.stored() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "outcome"), [(0, {"passed": 3}), (12, {"recorded": 3})])
 def test_changed_writes_what_changed(project: Project, wrong: int, outcome: dict[str, int]) -> None:
     project.record()
@@ -87,6 +89,7 @@ def test_all_writes_the_same_bytes_again(project: Project) -> None:
     assert project.stored() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_baseline_is_replaced_by_changed_alone(project: Project) -> None:
     project.record()
     path = project.path / "baselines" / STORED
@@ -108,6 +111,7 @@ def test_a_link_to_nowhere_of_another_model_matters_to_nobody(project: Project) 
     project.run("--retrieval-baseline", "toy:Third").stdout.fnmatch_lines(["*; there are toy:Toy: record one with*"])
 
 
+@pytest.mark.slow
 def test_a_link_to_nowhere_is_named_where_its_run_is_asked_for(project: Project) -> None:
     link = project.path / "baselines" / STORED
     link.parent.mkdir(parents=True)
@@ -123,6 +127,7 @@ def test_a_link_to_nowhere_is_named_where_its_run_is_asked_for(project: Project)
     assert counts(project.run()) == {"passed": 3}
 
 
+@pytest.mark.slow
 def test_a_model_judged_against_another_is_recorded_under_its_own_name(project: Project) -> None:
     """What the marker compares with must not decide whether this model's own run is stored."""
     project.record()
@@ -160,6 +165,7 @@ def full_disk():
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_the_test_and_leaves_the_old_baseline(project: Project) -> None:
     project.record()
     before = project.stored()
@@ -173,6 +179,7 @@ def test_a_full_disk_fails_the_test_and_leaves_the_old_baseline(project: Project
     assert project.stored() == before
 
 
+@pytest.mark.slow
 def test_a_run_that_another_worker_writes_between_two_looks_is_not_judged(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ def strict(path: Path) -> Any:
     return json.loads(text, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"), object_pairs_hook=unique)
 
 
+@pytest.mark.slow
 def test_json_holds_every_finding_with_every_field(lost: Project) -> None:
     lost.run("--retrieval-json", "deep/out.json")
     report = strict(lost.path / "deep/out.json")
@@ -65,6 +66,7 @@ def test_collecting_only_leaves_reports_alone(project: Project) -> None:
     assert (project.path / "out.json").read_text() == "yesterday"
 
 
+@pytest.mark.slow
 def test_p_values_are_corrected_over_the_endpoints_of_a_run(lost: Project) -> None:
     """Holm by hand: the smallest times 3, the next times 2, the last as it is, each at least the one before."""
     lost.run("--retrieval-json", "out.json")
@@ -161,6 +163,7 @@ def test_json_keeps_captions_as_they_are(nasty: Project) -> None:
     assert any(text.endswith("## heading \x1b[31m") for text in shown)
 
 
+@pytest.mark.slow
 def test_the_job_summary_is_appended_to(lost: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = lost.path / "summary.md"
     summary.write_text("what another step wrote\n")
@@ -194,6 +197,7 @@ def test_junit_has_properties_and_the_failure(lost: Project) -> None:
     assert "queries that lost most (rank before -> now):" in (failure.text or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["json", "markdown"])
 @pytest.mark.parametrize("path", ["taken/out", "."], ids=["below a file", "a folder"])
 def test_a_report_that_cannot_be_written_is_one_line_and_an_exit_code(project: Project, option: str, path: str) -> None:
@@ -209,12 +213,14 @@ def test_a_report_that_cannot_be_written_is_one_line_and_an_exit_code(project: P
     assert not has_traceback(result)
 
 
+@pytest.mark.slow
 def test_one_report_that_fails_does_not_cost_the_other(project: Project) -> None:
     project.record()
     assert project.run("--retrieval-json", ".", "--retrieval-markdown", "out.md").ret == 1
     assert (project.path / "out.md").is_file()
 
 
+@pytest.mark.slow
 def test_a_job_summary_that_cannot_be_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.record()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path))
@@ -223,6 +229,7 @@ def test_a_job_summary_that_cannot_be_written(project: Project, monkeypatch: pyt
     result.stdout.fnmatch_lines(["ERROR: $GITHUB_STEP_SUMMARY: * was not written (Is a directory): *"])
 
 
+@pytest.mark.slow
 def test_a_star_marks_a_loss_that_the_correction_does_not_bear_out(project: Project) -> None:
     """Verdicts are per endpoint; the footnote says which of them the run as a whole does not show."""
     from pytest_audioretrieval.report.columns import FOOTNOTE

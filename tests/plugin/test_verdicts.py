@@ -21,6 +21,7 @@ def change(project: Project, **fields: object) -> None:
     path.write_text(stored.encode(msgspec.structs.replace(baselines.read(path), **fields)))
 
 
+@pytest.mark.slow
 def test_a_loss_is_explained_on_one_screen(project: Project) -> None:
     """12 of 40 clips lose both captions: R@1 falls from 1 to 0.7, shown by 40 clusters."""
     project.record()
@@ -55,6 +56,7 @@ def test_a_loss_is_explained_on_one_screen(project: Project) -> None:
     assert end - start < 30, "more than a screen"
 
 
+@pytest.mark.slow
 def test_the_queries_shown_are_those_that_lost_most(project: Project) -> None:
     """The ranks on the screen are those of the two runs, the widest fall first."""
     project.record()
@@ -70,6 +72,7 @@ def test_the_queries_shown_are_those_that_lost_most(project: Project) -> None:
     assert all(before == 1 and ranks[name] == after for name, before, after in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "ret", "outcome"),
     [("fail", 1, {"failed": 1}), ("warn", 0, {"passed": 1, "warning": 1}), ("pass", 0, {"passed": 1})],
@@ -92,6 +95,7 @@ def test_inconclusive(project: Project, rule: str, ret: int, outcome: dict[str, 
         result.stdout.fnmatch_lines(["*RetrievalWarning: R@1 of toy:Toy on toys t2a: inconclusive (claimed: non_*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["warn", "pass"])
 def test_a_loss_fails_whatever_inconclusive_does(project: Project, rule: str) -> None:
     project.record()
@@ -111,6 +115,7 @@ CLAIMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("claim", "before", "after", "margin", "verdict", "holds"), CLAIMS)
 def test_claims(
     project: Project, claim: str, before: int, after: int, margin: float, verdict: str, holds: bool
@@ -124,6 +129,7 @@ def test_claims(
     assert any(line.startswith("R@1 ") and line.endswith(f" {verdict}") for line in result.outlines)
 
 
+@pytest.mark.slow
 def test_a_failed_superior_speaks_of_gains(project: Project) -> None:
     project.record()
     project.wrong(1)
@@ -135,6 +141,7 @@ def test_a_failed_superior_speaks_of_gains(project: Project) -> None:
     result.stdout.no_fnmatch_line("*smallest margin these data can certify*")
 
 
+@pytest.mark.slow
 def test_a_metric_of_which_less_is_better(project: Project) -> None:
     """The mean rank falls where a model gains; the difference is positive then."""
     project.wrong(12)
@@ -149,6 +156,7 @@ def test_a_metric_of_which_less_is_better(project: Project) -> None:
     assert difference == pytest.approx(before - after, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_median_is_refused_in_one_line(project: Project) -> None:
     project.record()
     project.claim("non_inferior(metrics.median_rank(), margin=1)")
@@ -166,6 +174,7 @@ def test_a_wrong_margin_is_one_line_before_anything_is_embedded(project: Project
     assert project.logged() == []
 
 
+@pytest.mark.slow
 def test_another_models_run(project: Project) -> None:
     project.wrong(12)
     project.record()
@@ -186,6 +195,7 @@ def test_another_models_run(project: Project) -> None:
     result.stdout.no_fnmatch_line("*accept the new state as the baseline*")
 
 
+@pytest.mark.slow
 def test_a_missing_run_of_another_model_names_what_there_is(project: Project) -> None:
     project.record()
     result = project.run("--retrieval-baseline", "toy:Other")
@@ -210,6 +220,7 @@ def test_of_many_models_with_a_run_the_three_nearest_are_named(project: Project)
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "field"),
     [
@@ -285,6 +296,7 @@ def test_a_damaged_table_is_named(project: Project) -> None:
     result.stdout.fnmatch_lines([f"BaselineError: {path}: no readable table of published figures: *"])
 
 
+@pytest.mark.slow
 def test_in_ci_the_summary_holds_one_line_of_a_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """There pytest repeats a failure's message whole, and the screen would stand twice."""
     monkeypatch.setenv("CI", "true")
@@ -301,6 +313,7 @@ def test_the_device_stored_is_the_one_that_made_the_vectors(project: Project) ->
     assert baselines.read(project.path / STORED).environment["device"] == "cpu"
 
 
+@pytest.mark.slow
 def test_a_baseline_needs_its_stored_run_and_no_weights(project: Project) -> None:
     """CI keeps the baselines, seldom the folders of old checkpoints."""
     project.record()

@@ -49,6 +49,7 @@ def make_run(ranks: list[list[int]], *, model: str = "m", margin: float = 0.125,
     return Run(**{**fields, **changes})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sets(st.integers(1, 50), min_size=1, max_size=4).map(sorted), min_size=1, max_size=20))
 def test_what_is_written_is_read_back(ranks: list[list[int]]) -> None:
     run = make_run(ranks, dataset=DatasetRef("d", None, "f" * 64, "c" * 64, clips=50, queries=len(ranks)))

@@ -1,4 +1,4 @@
-"""Cohen's kappa by hand, against scikit-learn, from MASB's counts; its interval against resamples written out."""
+"""Tests of Cohen's kappa by hand, against scikit-learn and from MASB's counts, and of its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kappa(one, other):
 
 
 def test_by_hand():
-    """Alike on 6 of 8; accuracies 5/8 and 5/8, so 34/64 are expected: (48 - 34) / 30."""
+    """6 of 8 choices agree, and accuracies of 5/8 and 5/8 make 34/64 expected, so kappa is (48 - 34) / 30."""
     found = kappa([1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 1, 0, 0])
     assert (found.observed, found.expected) == pytest.approx((6 / 8, 34 / 64))
     assert found.kappa == pytest.approx(14 / 30)
@@ -28,6 +28,7 @@ def test_by_hand():
 choices = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40)
 
 
+@pytest.mark.slow
 @given(choices)
 def test_it_is_that_of_scikit_learn(found):
     one, other = np.array(found).T
@@ -40,7 +41,7 @@ def test_it_is_that_of_scikit_learn(found):
     [(191, 124, 179, 280, 0.03), (167, 144, 177, 246, 0.46), (157, 145, 189, 274, 0.57)],
 )
 def test_printed_kappas(text_right, both, audio_right, pairs, printed):
-    """MASB, Exp. 2: timbre, role and order."""
+    """The cases are timbre, role and order of MASB, Exp. 2."""
     cells = [both, text_right - both, audio_right - both, pairs - text_right - audio_right + both]
     found = kappa(np.repeat([1, 1, 0, 0], cells), np.repeat([1, 0, 1, 0], cells))
     assert found.kappa is not None
@@ -53,7 +54,7 @@ def test_a_constant_side_agrees_with_no_one_beyond_chance(constant):
 
 
 def test_a_resample_without_kappa_could_have_any():
-    """A third of the resamples of four pairs draw one choice only."""
+    """A third of the resamples of four pairs draw only one kind of choice."""
     found = kappa([1, 0, 1, 1], [1] * 4)
     assert (found.kappa, found.low, found.high) == (0, -1, 1)
 
@@ -65,8 +66,9 @@ def test_two_constants(constant):
     assert (opposed.kappa, opposed.observed, opposed.expected) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_ties_are_fair_coins_and_counted():
-    """Kappa's numerator is the mean over every way to break the ties; the expected agreement knows accuracies only."""
+    """The numerator of kappa is the mean over every way to break the ties; expected agreement needs accuracies only."""
     one, other = np.array([1, 0, 0.5, 1, 0.5, 0]), np.array([1, 0, 1, 0.5, 0.5, 1])
     found = kappa(one, other)
     assert found.ties == 3
@@ -76,6 +78,7 @@ def test_ties_are_fair_coins_and_counted():
     assert found.observed == pytest.approx((1 + 1 + 0.5 + 0.5 + 0.5 + 0) / 6)
 
 
+@pytest.mark.slow
 @given(choices)
 def test_sides_and_options_are_symmetric(found):
     one, other = np.array(found).T
@@ -86,6 +89,7 @@ def test_sides_and_options_are_symmetric(found):
         assert -1 <= here.low <= here.high <= 1
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_resampled_clusters():
     rng = np.random.default_rng(2)
     cluster = rng.integers(0, 25, 120)

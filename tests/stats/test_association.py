@@ -1,4 +1,4 @@
-"""Correlations against scipy and by hand; intervals against resamples written out pair by pair."""
+"""Tests of correlations against scipy and by hand, and of intervals against resamples written out pair by pair."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def test_correlations_by_hand(x, y, r, rho):
 pairs = st.lists(st.tuples(st.integers(-4, 4), st.floats(-100, 100)), min_size=3, max_size=40)
 
 
+@pytest.mark.slow
 @METHODS
 @given(pairs)
 def test_correlations_are_those_of_scipy(method, found):
@@ -44,6 +45,7 @@ def test_correlations_are_those_of_scipy(method, found):
     assert OURS[method](x, y) == pytest.approx(SCIPY[method](x, y).statistic, abs=1e-9)
 
 
+@pytest.mark.slow
 @METHODS
 @given(pairs, st.integers(-300, 300), st.sampled_from([-1.0, 1.0]))
 def test_units_and_signs(method, found, power, sign):
@@ -74,14 +76,14 @@ def test_a_constant_has_no_correlation(method, value):
 
 
 def clustered(clusters, size, rng, slope=0.0):
-    """Pairs that share most of x and of y within a cluster; y rises with x by ``slope``."""
+    """Return pairs that share most of x and of y within a cluster; y rises with x by ``slope``."""
     cluster = np.repeat(np.arange(clusters), size)
     x, y = (rng.normal(size=clusters)[cluster] + 0.5 * rng.normal(size=clusters * size) for _ in range(2))
     return x, y + slope * x, cluster
 
 
 def resampled(x, y, cluster, method, resamples, seed):
-    """The coefficient in every resample, its pairs written out, by scipy."""
+    """Return scipy's coefficient of every resample, with its pairs written out."""
     rng = np.random.Generator(np.random.PCG64(seed))
     names = sorted(set(cluster.tolist()), key=repr)
     members = [np.flatnonzero(cluster == name) for name in names]
@@ -105,9 +107,10 @@ def test_interval_is_that_of_resamples_written_out(method):
     assert (found.pairs, found.clusters) == (50, len(set(cluster.tolist())))
 
 
+@pytest.mark.slow
 @METHODS
 def test_only_clustered_intervals_hold_the_truth_as_often_as_they_say(method):
-    """Truth 0; 40 clips of five forms. Resampling pairs, as if they were 200 clips, misses it in one of four."""
+    """The truth is 0 for 40 clips of five forms; resampling pairs as if of 200 clips misses it in one of four."""
     trials, clustered_hits, naive_hits = 150, 0, 0
     rng = np.random.default_rng(5)
     for _ in range(trials):
@@ -129,7 +132,7 @@ def test_a_planted_association_is_found(method):
 
 @METHODS
 def test_a_resample_without_correlation_could_have_any(method):
-    """x differs between two clusters only: every other resample draws one of them twice."""
+    """x differs only between two clusters, and every second resample draws one of them twice."""
     x, y = [0.1, 0.1, 0.7, 0.7], [1.0, 2.0, 3.0, 5.0]
     found = associate(x, y, ["a", "a", "b", "b"], method=method)
     assert (found.low, found.high) == (-1.0, 1.0)
@@ -182,7 +185,7 @@ def test_what_cannot_be_associated(change, error, message):
 
 @pytest.fixture(scope="module")
 def confounded():
-    """y follows x, and both follow a dataset and a source rank."""
+    """Values of y that follow x, while both follow a dataset and a source rank."""
     rng = np.random.default_rng(12)
     dataset, source_rank = rng.integers(0, 3, 400), rng.exponential(50, 400)
     x = 2.0 * dataset + source_rank / 30 + rng.normal(size=400)
@@ -216,7 +219,7 @@ def test_labels_and_numbers_together_agree_with_the_precision_matrix(confounded)
 
 
 def test_controls_that_say_nothing_new_change_nothing(confounded):
-    """Pool size follows from the dataset, or is one number everywhere, in the paper's two settings."""
+    """In the paper's two settings the pool size follows from the dataset, or is one number everywhere."""
     x, y, dataset, source_rank = confounded
     controls = {"dataset": dataset, "source_rank": source_rank}
     pool = {"pool": [{"AudioCaps": 974.0, "Clotho": 1045.0, "MACS": 500.0}[name] for name in dataset]}

@@ -1,4 +1,4 @@
-"""Bounds against other ways to the same numbers: exact tests, scipy, and formulas worked by hand."""
+"""Tests of bounds against exact tests, scipy and formulas worked by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_audioretrieval.stats.clusters import group
 
 
 def binary(clusters, lost, gained):
-    """Outcomes of one query a cluster: ``lost`` hits lost, ``gained`` gained."""
+    """Return outcomes of one query in each cluster, of which ``lost`` hits are lost and ``gained`` gained."""
     new, old = np.ones(clusters), np.ones(clusters)
     new[:lost], old[lost : lost + gained] = 0, 0
     return new, old
@@ -37,9 +37,10 @@ def test_what_the_unseen_cluster_loses(sums, sizes, span, loss):
     assert found == pytest.approx([loss])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clusters", "lost"), [(50, 1), (50, 3), (200, 0), (200, 7), (957, 20)])
 def test_losses_only_give_the_exact_binomial_bound(clusters, lost):
-    """Clopper-Pearson: the upper 95 % bound of the loss rate is a quantile of Beta(lost + 1, clusters - lost)."""
+    """By Clopper-Pearson the upper 95 % bound of the loss rate is a quantile of Beta(lost + 1, clusters - lost)."""
     found = compare(*binary(clusters, lost, 0), range(clusters), margin=0.5, resamples=100_000)
     exact = scipy_stats.beta.ppf(0.95, lost + 1, clusters - lost)
     # The order statistic's own error, times 5: sqrt(a (1 - a) / B) over the density there.
@@ -49,7 +50,7 @@ def test_losses_only_give_the_exact_binomial_bound(clusters, lost):
 
 @pytest.mark.parametrize(("lost", "gained"), [(3, 0), (5, 1), (8, 2), (12, 5)])
 def test_a_fully_adverse_cluster_gives_the_exact_sign_test(lost, gained):
-    """P(Gamma(lost) <= Gamma(gained + 1)), whatever the clusters that did not change."""
+    """The p-value is P(Gamma(lost) <= Gamma(gained + 1)), whatever the number of clusters without a change."""
     new, old = binary(60, lost, gained)
     drawn = resample((new - old)[None, :], np.ones(60), 40_000, seed=1)
     p = float((drawn.means(np.ones(1)) >= 0).mean())
@@ -57,9 +58,10 @@ def test_a_fully_adverse_cluster_gives_the_exact_sign_test(lost, gained):
     assert p == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 40_000) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lost", "gained"), [(4, 0), (6, 6), (2, 9), (0, 3)])
 def test_bounds_from_gamma_weights_of_the_three_kinds_of_cluster(lost, gained):
-    """All that loss, gain and no change weigh, drawn as three Gamma variables instead of cluster by cluster."""
+    """The weights of losses, gains and no change are drawn as three Gamma variables instead of cluster by cluster."""
     rng, draws, clusters = np.random.default_rng(8), 200_000, 120
     kinds = [rng.standard_gamma(n, draws) if n else np.zeros(draws) for n in (lost, gained, clusters - lost - gained)]
     extra = rng.standard_exponential(draws)
@@ -76,7 +78,7 @@ def test_bounds_from_gamma_weights_of_the_three_kinds_of_cluster(lost, gained):
 
 @pytest.fixture(scope="module")
 def noisy():
-    """300 clusters of 3 queries, a fifth of the hits flip, more lost than gained."""
+    """Return 300 clusters of 3 queries, in which a fifth of the hits flip and more are lost than gained."""
     rng = np.random.default_rng(11)
     cluster = np.repeat(np.arange(300), 3)
     old = (rng.random(900) < 0.6).astype(float)
@@ -104,6 +106,7 @@ def test_plain_interval_is_that_of_scipy_on_cluster_indices(noisy):
     assert (found.plain_low, found.plain_high) == pytest.approx(tuple(expected), abs=0.05 * error)
 
 
+@pytest.mark.slow
 def test_bounds_lie_a_little_outside_those_of_scipy(noisy):
     found = compare(*noisy, margin=0.03, resamples=40_000)
     expected = scipy_interval(*noisy, 0.90)
@@ -113,7 +116,7 @@ def test_bounds_lie_a_little_outside_those_of_scipy(noisy):
 
 
 def test_plain_means_are_means_over_drawn_clusters():
-    """Two clusters: a resample holds one of them twice, or both."""
+    """A resample of two clusters holds one of them twice, or both."""
     means = plain_means(np.array([[3.0, -1.0]]), np.array([3.0, 1.0]), 4_000, seed=0)[0]
     values, counts = np.unique(means, return_counts=True)
     assert values.tolist() == [-1.0, 0.5, 1.0]
@@ -153,7 +156,7 @@ def test_kept_weights_are_those_of_their_seed_number_and_kind():
 
 
 def test_unbounded_outcomes_are_bounded_by_the_worst_cluster_seen():
-    """One query fell by 40 with all others still: the bound must leave room for about three more like it."""
+    """One query fell by 40 and no other changed, so the bound must allow about three more like it."""
     new, old = np.zeros(100), np.zeros(100)
     new[0] = -40.0
     found = compare(new, old, range(100), margin=1.0)
@@ -169,7 +172,7 @@ def test_group_orders_clusters_by_label_whatever_the_order_of_queries():
 
 
 def test_sums_are_negated_exactly_and_do_not_depend_on_order():
-    """Of floats that round differently from one order of adding to the next."""
+    """The floats round differently in different orders of adding."""
     rng = np.random.default_rng(0)
     values, labels = rng.normal(size=900), rng.integers(0, 60, 900)
     sums = group(labels).sums(values)

@@ -1,4 +1,4 @@
-"""The hardest cells of the calibration grid, with few trials; `make calibrate` runs all of it (calibration.md)."""
+"""Tests of the hardest cells of the calibration grid with few trials; `make calibrate` runs them all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.stats import compare
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = ["outcome", "clusters", "queries", "margin", "gain", "rho"]
@@ -51,6 +53,7 @@ HARDEST = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", HARDEST, ids=lambda cell: "-".join(str(part) for part in asdict(cell).values()))
 def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     tally = simulation.run(cell, TRIALS)
@@ -58,11 +61,12 @@ def test_a_loss_as_large_as_the_margin_is_rarely_certified(cell):
     assert tally.plain > tally.certified, "the plain percentile does no worse: not one of the hardest cells"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bounds", "least", "most"), [(None, 3, 8 + 3 * (8 * 92 / TRIALS) ** 0.5), ((0, simulation.OCTAVES), 0, 0.5)]
 )
 def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least, most):
-    """Outcomes are 0 but for those that moved, so that few octaves are seen; the grid knows all of them."""
+    """Outcomes are 0 except those that moved, so few octaves are seen, while the grid has all of them."""
     cell = Cell("rank", 50, "1", 0.03, 0.01, 0.0)
     drawn = simulation.differences(cell, np.ones(50, dtype=np.int64), TRIALS, np.random.default_rng(0))
     wrong = 0
@@ -74,6 +78,7 @@ def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least
     assert least <= 100 * wrong / TRIALS <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "least"),
     [
@@ -83,12 +88,13 @@ def test_compare_on_ranks_with_and_without_the_octaves_of_the_pool(bounds, least
     ],
 )
 def test_no_difference_is_certified(cell, least):
-    """A method that certified nothing would pass every other test here."""
+    """Without this test a method that certifies nothing would pass."""
     tally = simulation.run(cell, TRIALS)
     assert tally.certified > least
     assert tally.lost <= 5 + 3 * (5 * 95 / TRIALS) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("margin", "regressed"), [(0.03, 90), (0.01, 99)])
 def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
     tally = simulation.run(Cell("binary", 957, "1", margin, 0.01, 0.0, 0.03), TRIALS)
@@ -98,6 +104,7 @@ def test_a_three_point_drop_on_957_clips_is_reported(margin, regressed):
         assert tally.equivalent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize(
     "cell",

@@ -1,4 +1,4 @@
-"""Choices against chance: scipy, every sign flip written out, Clopper and Pearson, and coverage by simulation."""
+"""Tests of choices against chance: scipy, sign flips written out, Clopper and Pearson, coverage by simulation."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def wins(right, trials):
 sizes = st.integers(1, 200).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 
 
+@pytest.mark.slow
 @given(sizes)
 def test_independent_answers_are_those_of_scipy(found):
     right, trials = found
@@ -33,6 +34,7 @@ def test_independent_answers_are_those_of_scipy(found):
     assert ours.accuracy == pytest.approx(right / trials, abs=1e-15)
 
 
+@pytest.mark.slow
 @given(sizes)
 def test_singletons_without_ties_have_one_p(found):
     ours = against_chance(wins(*found), range(found[1]), resamples=100)
@@ -44,13 +46,14 @@ def written_out(sums):
     return np.mean(np.array(totals) >= abs(sum(sums)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=10))
 def test_sign_flips_written_out(sums):
     assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(written_out(sums), abs=1e-12)
 
 
 def test_clusters_by_hand():
-    """Sums in half units: a 2, b 2, c -1 + 1 + 0 = 0, d -1. Of 8 flips, 4 total 3 or 5 either way: p = 1/2."""
+    """Sums in half units are a 2, b 2, c -1 + 1 + 0 = 0, d -1; 4 of 8 flips total 3 or 5 either way, so p is 1/2."""
     found = against_chance([1, 1, 1, 1, 0, 1, 0.5, 0], list("aabbcccd"), resamples=100)
     assert found.p_clustered == 0.5 == written_out([2, 2, 0, -1])
     assert (found.clusters, found.ties, found.trials) == (4, 1, 8)
@@ -58,7 +61,7 @@ def test_clusters_by_hand():
 
 
 def test_the_printed_p_of_masb():
-    """MASB, Exp. 2: 157 of 274 is 0.573, p = 0.018; if both captions of a recording are answered alike, 0.103."""
+    """MASB, Exp. 2, prints p = 0.018 for 157 of 274; if both captions of a recording get one answer, p is 0.103."""
     assert against_chance(wins(157, 274), range(274)).p_exact == pytest.approx(0.018307, abs=1e-6)
     alike = against_chance(wins(157, 274), np.arange(274) // 2)
     assert alike.p_clustered == pytest.approx(scipy_stats.binomtest(78, 136).pvalue, rel=1e-9)
@@ -87,6 +90,7 @@ def test_half_a_success_is_rounded_towards_chance(correct, successes):
 outcomes = st.lists(st.tuples(st.sampled_from([0, 0.5, 1]), st.integers(0, 6)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(outcomes)
 def test_right_and_wrong_are_symmetric(found):
     correct, cluster = np.array([value for value, _ in found], dtype=float), [label for _, label in found]
@@ -117,9 +121,10 @@ def test_the_clustered_interval_of_singletons_is_clopper_pearson(right):
     assert (found.clustered_low, found.clustered_high) == pytest.approx((exact.low, exact.high), abs=0.004)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.5, 0.7, 0.9])
 def test_the_clustered_interval_covers_where_wilson_does_not(truth):
-    """150 clusters of 1 to 6 choices, alike within a cluster four times in five."""
+    """There are 150 clusters of 1 to 6 choices, which agree within a cluster four times in five."""
     rng = np.random.default_rng(0)
     runs = 300
     missed = {"wilson": 0, "clustered": 0, "p": 0}

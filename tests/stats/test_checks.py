@@ -1,4 +1,4 @@
-"""What the analyses accept: one line for everything they refuse."""
+"""Tests of the checks of numbers and labels, with one line for everything that is refused."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Tests of comparisons, verdicts and claims."""
+
 from __future__ import annotations
 
 import subprocess
@@ -11,7 +13,7 @@ from pytest_audioretrieval.stats import Comparison, Endpoint, Verdict, compare, 
 
 
 def judged(low, high, *, margin=0.03, changed=10, difference=0.0, clusters=100):
-    """A comparison with these bounds."""
+    """Return a comparison with these bounds."""
     return Comparison(
         name="",
         new_value=0.5 + difference,
@@ -144,6 +146,7 @@ def test_lower_is_better_is_the_same_as_negated_outcomes():
     assert (down.plain_low, down.plain_high, down.p_regressed) == (up.plain_low, up.plain_high, up.p_regressed)
 
 
+@pytest.mark.slow
 def test_p_value_agrees_with_the_upper_bound():
     rng = np.random.default_rng(5)
     seen = set()
@@ -180,7 +183,7 @@ def test_joint_comparison_gives_each_endpoint_its_own_answer():
 
 
 def test_endpoints_share_each_resample():
-    """Twice the outcome of another endpoint, in every resample, has exactly twice its bounds."""
+    """An endpoint with twice the outcomes of another has exactly twice its bounds."""
     rng = np.random.default_rng(4)
     new, old = rng.random(90), rng.random(90)
     one, two = compare_jointly([Endpoint("x", new, old, 1), Endpoint("2x", 2 * new, 2 * old, 1)], np.arange(90) // 3)
@@ -265,6 +268,7 @@ def test_bad_endpoint_is_named():
         compare_jointly([], "ab")
 
 
+@pytest.mark.slow
 def test_names_import_no_numpy_and_a_comparison_no_scipy():
     code = (
         "import sys, pytest_audioretrieval.stats as stats; assert 'numpy' not in sys.modules; "

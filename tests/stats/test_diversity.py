@@ -4,11 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.stats import diversity_by_type, global_diversity, within_diversity
+from tests.examples import examples
 
 
 def units(seed, count, dims):
@@ -29,7 +30,7 @@ def test_diversity_by_hand():
     assert within_diversity([x, x, y, x, -x], ["b", "b", "b", "a", "a"]) == pytest.approx(4 / 3)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 12))
 def test_the_closed_form_is_the_mean_over_pairs(seed, count, dims):
     vectors = units(seed, count, dims)
@@ -40,7 +41,7 @@ def test_the_closed_form_is_the_mean_over_pairs(seed, count, dims):
 
 
 def test_types_are_measured_apart():
-    """Three openings far apart, alike within: global diversity is large, within-type diversity small."""
+    """Three openings are far apart and each is uniform, so global diversity is large and within-type small."""
     rng = np.random.default_rng(4)
     centre, types = np.repeat(np.eye(16)[:3], 20, axis=0), np.repeat(["command", "indirect", "question"], 20)
     vectors = centre + 0.02 * rng.normal(size=(60, 16))
@@ -58,7 +59,7 @@ def test_equal_queries_have_no_diversity():
 
 
 def test_many_queries_take_no_matrix_of_pairs():
-    """200,000 queries: their pairs would be 320 GB."""
+    """The pairs of 200,000 queries would take 320 GB."""
     vectors = units(1, 200_000, 8)
     assert global_diversity(vectors) == pytest.approx(1, abs=0.01)
 

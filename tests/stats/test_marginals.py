@@ -1,4 +1,4 @@
-"""Margins by hand, and the paper's own: cells of Table 14 averaged to Tables 2, 3 and 24."""
+"""Tests of margins by hand, and of the paper's, whose cells of Table 14 average to Tables 2, 3 and 24."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_interaction_is_the_cells_themselves(cells):
 
 
 def test_datasets_weigh_by_their_pairs():
-    """Section 4.3.1: MeanRD 33.711 and 49.91 % worsened over 66,100 pairs; the datasets' plain mean is 36.8."""
+    """CORA, section 4.3.1, prints MeanRD 33.711 and 49.91 % worsened over 66,100 pairs; a plain mean is 36.8."""
     counts, drops, worsened = zip(*DATASETS.values(), strict=True)
     assert marginal(drops, counts=counts)[()] == Marginal(66_100, pytest.approx(33.711, abs=0.005))
     assert marginal(worsened, counts=counts)[()].mean == pytest.approx(49.91, abs=0.05)

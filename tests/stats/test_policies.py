@@ -27,7 +27,7 @@ def test_policies_by_hand():
 
 
 def test_planted_boundary_damage_orders_the_policies_as_table_4():
-    """RD follows TBMD, TAL is a part of it, and movement says nothing."""
+    """RD follows TBMD, TAL is a part of TBMD, and movement is independent of both."""
     rng = np.random.default_rng(0)
     tal, pull, move = rng.normal(size=(3, 500, 5))
     tbmd = tal + 0.5 * pull

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.stats import Verdict, compare
+from tests.examples import examples
 
 FEW = {"resamples": 300, "margin": 0.05}
 #: From worst to best for someone who asks for ``non_inferior``.
@@ -23,7 +24,7 @@ values = st.one_of(
 
 @st.composite
 def runs(draw, *, least=1):
-    """(new, baseline, cluster) of a few queries; often nothing or little changes."""
+    """Draw (new, baseline, cluster) of a few queries; often nothing or little changes."""
     old = draw(st.lists(values, min_size=least, max_size=30))
     kept = draw(st.lists(st.booleans(), min_size=len(old), max_size=len(old)))
     other = draw(st.lists(values, min_size=len(old), max_size=len(old)))
@@ -79,7 +80,7 @@ def test_other_names_for_clusters_change_only_resampling_noise():
 
 @given(runs())
 def test_clusters_of_one_query_give_the_unclustered_answer(run):
-    """Worked out query by query, with no clusters anywhere."""
+    """The expected bounds are computed query by query, without clusters."""
     new, old, _ = run
     found = compare(new, old, [f"{i:02}" for i in range(len(new))], **FEW)
     difference = new - old
@@ -143,7 +144,7 @@ def test_units_do_not_matter(run, power):
     assert scaled.p_regressed == found.p_regressed
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32))
 def test_more_losses_never_raise_the_lower_bound(seed):
     rng = np.random.default_rng(seed)
@@ -157,6 +158,7 @@ def test_more_losses_never_raise_the_lower_bound(seed):
     assert all(after < before for before, after in pairwise(lows))
 
 
+@pytest.mark.slow
 def test_more_resamples_narrow_the_noise_of_the_bounds():
     rng = np.random.default_rng(0)
     new, old, cluster = rng.random(200) < 0.5, rng.random(200) < 0.5, np.arange(200) // 2

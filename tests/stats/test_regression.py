@@ -1,4 +1,4 @@
-"""Grouped ridge against its normal equations, and planted effects."""
+"""Tests of the grouped ridge against its normal equations, and of planted effects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_audioretrieval.stats.features import rows
 
 @pytest.fixture(scope="module")
 def cora():
-    """80 clips of two datasets under two models in five forms; RD follows direction and boundary, not distance."""
+    """Values of 80 clips of two datasets under two models in five forms; RD follows direction and boundary only."""
     rng = np.random.default_rng(1)
     clip = np.repeat(np.arange(80), 10)
     fixed = {
@@ -42,7 +42,7 @@ def cora():
 
 
 def folds_of(groups, count):
-    """GroupKFold: the largest group first, of equals the last in order, into the emptiest fold."""
+    """Return GroupKFold's folds: the largest group (of equals, the last) goes into the emptiest fold first."""
     names, sizes = np.unique(groups, return_counts=True)
     filled, fold_of = [0] * count, {}
     for index in sorted(range(len(names)), key=lambda i: (sizes[i], i), reverse=True):
@@ -83,7 +83,7 @@ def test_predictions_solve_the_normal_equations_of_each_fold(cora, uneven):
 
 
 def test_a_clip_is_never_predicted_from_itself():
-    """y is a clip's own level; a model that had seen the clip would know it."""
+    """y is a level of each clip, which a model could predict only if it had seen the clip."""
     rng = np.random.default_rng(3)
     clips = [f"clip {i:02}" for i in range(40) for _ in range(10)]
     y = np.repeat(rng.normal(size=40), 10)
@@ -111,6 +111,7 @@ def test_table_5_tells_direction_from_distance(cora):
     assert direction.spearman > base.spearman + 0.25
 
 
+@pytest.mark.slow
 def test_table_18_finds_the_least_set_that_holds_a_planted_interaction(cora):
     fixed, *_, groups = cora
     dataset, model, form = (np.array(fixed[name]) for name in ("dataset", "model", "form"))

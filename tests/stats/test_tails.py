@@ -1,4 +1,4 @@
-"""Which outcomes are said to have no variance, over repeated samples of known tails."""
+"""Tests of the tail index over repeated samples of known tails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pareto(index):
 
 
 def sparse(share, draw):
-    """Most queries keep their rank."""
+    """Return changes of ranks of which most are 0."""
     return lambda rng, size: np.where(rng.random(size) < share, draw(rng, size), 0.0)
 
 
@@ -30,7 +30,7 @@ def flagged(draw, size, trials=200):
 
 
 def test_index_by_hand():
-    """200 values, tail of 20: ten at twice and ten at four times the next largest, 3."""
+    """Of 200 values the 20 in the tail are ten times 2 and ten times 4 the next largest, which is 3."""
     values = np.concatenate([np.full(10, 12.0), np.full(10, -6.0), np.full(180, 3.0)])
     assert tail_index(values) == pytest.approx(20 / (10 * log(4) + 10 * log(2)))
     assert tail_index(np.append(values, np.zeros(5_000))) == tail_index(values)  # unchanged queries say nothing
@@ -76,7 +76,7 @@ def test_tails_with_a_variance_are_not(draw, size):
 
 
 def test_a_logarithm_of_ranks_has_no_heavy_tail():
-    """The remedy: ranks in a pool of 1,000, and log2 of their ratio."""
+    """Ranks in a pool of 1,000 have a heavy tail, and log2 of their ratio has none."""
     rng = np.random.default_rng(2)
     new, old = (np.minimum(np.ceil(pareto(0.6)(rng, 3_000)), 1_000) for _ in range(2))
     assert heavy_tailed(new - old)

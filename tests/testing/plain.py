@@ -1,4 +1,4 @@
-"""A plain implementation that keeps every definition, to be broken in one place at a time."""
+"""Plain implementation that follows every definition; tests break it in one place at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def checked(*arrays):
 
 
 def rows(scores, relevant, value):
-    """``value(sorted ranks of the relevant)`` of each query."""
+    """Return ``value(sorted ranks of the relevant)`` of each query."""
     checked(scores)
     order = np.argsort(-scores, axis=1, kind="stable")
     ranks = np.argsort(order, axis=1) + 1
@@ -21,7 +21,7 @@ def rows(scores, relevant, value):
 
 
 class Plain:
-    """Whole matrices, float64, ties in document order."""
+    """Implementation with whole matrices in float64 and ties in document order."""
 
     def ranks(self, scores):
         checked(scores)
@@ -67,7 +67,7 @@ class Plain:
 
 
 def reformulate(before, after, pool, target):
-    """Every measure of one pair of queries."""
+    """Return every measure of one pair of queries."""
     old, new = pool @ before, pool @ after
     others = [one for one in range(len(pool)) if one != target]
     rival, new_rival = max(others, key=lambda c: old[c]), max(others, key=lambda c: new[c])

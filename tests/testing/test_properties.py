@@ -1,4 +1,4 @@
-"""Every property holds of implementations that are right, and breaks on one that is wrong in the way it is about."""
+"""Tests of every property, which holds for right implementations and breaks for one with the matching fault."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pytest_audioretrieval.testing.catalogue import Property, expect_between, ex
 from pytest_audioretrieval.testing.implementation import FUNCTIONS, load
 from pytest_audioretrieval.testing.properties import CATALOGUE
 from pytest_audioretrieval.testing.strategies import LARGE
+from tests.examples import scaled
 from tests.testing.plain import Plain, rows
 
 NAMED = {stated.name: stated for stated in CATALOGUE}
@@ -27,14 +28,14 @@ def refuses(implementation, scores, k):
 
 
 def changed(function, work):
-    """``Plain`` with ``work`` in the place of one function."""
+    """Return ``Plain`` with ``work`` in the place of one function."""
     broken = Plain()
     setattr(broken, function, work)
     return broken
 
 
 def bonus(scores):
-    """The candidate listed first is preferred."""
+    """Return scores that prefer the candidate listed first."""
     return scores + np.where(np.arange(scores.shape[1]) == 0, 1e4, 0)
 
 
@@ -63,7 +64,7 @@ def metric_mutants(metric):
 
 
 def off_by_one(metric):
-    """Ranks below k, where k itself counts."""
+    """Return an implementation that counts ranks below k, and not k itself."""
     return changed(metric, lambda s, r, k: getattr(PLAIN, metric)(s, r, k - 1) if k > 1 else np.zeros(len(s)))
 
 
@@ -80,7 +81,7 @@ def no_cutoff(metric):
 
 
 def over_all_relevant(metric):
-    """Divided by what all relevant candidates are worth, however few of them fit into k."""
+    """Return an implementation that divides by the worth of all relevant candidates, even if fewer fit into k."""
 
     def average_precision(ranks, k):
         return (np.arange(1, len(ranks) + 1) / ranks)[ranks <= k].sum() / len(ranks)
@@ -143,12 +144,12 @@ MARGINS = {
 
 
 def shared_ranks(scores):
-    """1, 2, 2, 4: equal scores share the least of their ranks."""
+    """Return ranks such as 1, 2, 2, 4, in which equal scores share the least of their ranks."""
     return 1 + (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
 
 
 def dense_ranks(scores):
-    """1, 2, 2, 3."""
+    """Return ranks such as 1, 2, 2, 3."""
     return np.array([1 + len(set(row)) - 1 - np.unique(row, return_inverse=True)[1] for row in scores])
 
 
@@ -180,7 +181,7 @@ RANKS = {
 
 
 def reformulated(**changes):
-    """``Plain`` with measures computed from the others (``m``) instead."""
+    """Return ``Plain`` with some measures computed from all of its measures ``m``."""
 
     def work(*problem):
         found = vars(PLAIN.reformulation(*problem))
@@ -196,7 +197,7 @@ def along_axes(source, reformulated, candidates, target):
 
 
 def first_rival(source, reformulated, candidates, target):
-    """The hard negative is the first candidate that is not the target, not the best."""
+    """Return measures whose hard negative is the first candidate that is not the target, instead of the best."""
     found = PLAIN.reformulation(source, reformulated, candidates, target)
     other = candidates[np.where(target == 0, 1, 0)].astype(float)
     found.hnp = (other * (reformulated.astype(float) - source)).sum(axis=1)
@@ -243,19 +244,21 @@ def test_there_is_a_mutant_for_every_property() -> None:
     assert len(NAMED) == len(CATALOGUE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_it_breaks_on_its_mutant(name: str) -> None:
     assert NAMED[name].counterexample(MUTANTS[name], shrink=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_it_holds_of_a_plain_implementation(name: str) -> None:
-    assert NAMED[name].counterexample(PLAIN, examples=10) is None
+    assert NAMED[name].counterexample(PLAIN, examples=scaled(10)) is None
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_it_holds_of_the_builtin_implementation(name: str) -> None:
-    assert NAMED[name].counterexample(builtin, examples=10) is None
+    assert NAMED[name].counterexample(builtin, examples=scaled(10)) is None
 
 
 def test_every_function_has_properties() -> None:
@@ -288,7 +291,7 @@ class TestCounterexample:
 
     @pytest.mark.parametrize(("smaller", "found"), [(3, 3), (LARGE - 1, LARGE - 1), (LARGE, LARGE + 1)])
     def test_it_is_a_small_pool_where_one_breaks(self, smaller: int, found: int) -> None:
-        """Hypothesis takes the large pool for the simpler one here."""
+        """Hypothesis takes the large pool to be simpler here."""
         cases = st.sampled_from([LARGE + 1, smaller]).map(lambda size: {"scores": np.zeros((1, size)), "k": 1})
         stated = Property("breaks-always", "made up", (), cases, refuses)
         counterexample = stated.counterexample(None)

@@ -1,4 +1,4 @@
-"""The pair scorer to test with: its rules by hand, and what a test of others may rely on."""
+"""Tests of the pair scorer for tests: its rules by hand, and the facts that other tests rely on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_fading_by_hand(window: list[float], expected: float) -> None:
 
 
 def test_scores_by_hand_depend_on_sound_and_text() -> None:
-    """(1 + 0.6 / 3) / 2 = 0.6; against the alphabet, or with a sound that swells, the other way round."""
+    """A fading sound scores (1 + 0.6 / 3) / 2 = 0.6; the other order of words, or a swelling sound, turns the sign."""
     falls, swells = np.array([2, 1], dtype=np.float32), np.array([1, 2], dtype=np.float32)
     windows = [falls, falls, swells, swells]
     texts = ["a dog barks", "drum bell"] * 2
@@ -62,6 +62,7 @@ def test_scores_by_hand_depend_on_sound_and_text() -> None:
     np.testing.assert_allclose(scores, [0.6, 0.2, 0.4, 0.8], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_its_liking_for_a_position_goes_in_the_mean() -> None:
     embedder = SingleModel(parse(SPEC), Resources(Protocol(), None, Tracker()))
     shown_first, shown_second = embedder.text_preference([("bell drum", "drum bell"), ("bell", "drum")])
@@ -70,8 +71,9 @@ def test_its_liking_for_a_position_goes_in_the_mean() -> None:
     assert (shown_first[1] + shown_second[1]) / 2 == 0.5
 
 
+@pytest.mark.slow
 def test_a_mirror_pair_turns_its_choice(tmp_path: Path) -> None:
-    """Halves that change places turn the sign, so one of the two comparisons is right whatever the texts say."""
+    """Exchanged halves turn the sign, so one of the two comparisons is right whatever the texts say."""
     loud, soft = np.full(480, 0.5), np.full(480, 0.1)
     there, back = clip("there", np.r_[loud, soft]), clip("back", np.r_[soft, loud])
     texts = ("a dog barks, then a bell rings", "a bell rings, then a dog barks")
@@ -85,6 +87,7 @@ def test_a_mirror_pair_turns_its_choice(tmp_path: Path) -> None:
     assert halves.tolist() == [0.5] * 4
 
 
+@pytest.mark.slow
 def test_its_file_is_its_weights(tmp_path: Path) -> None:
     means = Resources(Protocol(), tmp_path, Tracker())
     first, second = SingleModel(parse(SPEC), means), SingleModel(parse(SPEC), means)

@@ -1,4 +1,4 @@
-"""The inputs are what they say, and what breaks implementations is among them."""
+"""Tests of the strategies: inputs keep their promises, and those that break implementations are among them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 
 from pytest_audioretrieval.testing import strategies as ours
 from pytest_audioretrieval.testing.strategies import HUGE, LARGE
-
-quick = settings(max_examples=100, deadline=None)
+from tests.examples import examples
 
 
 def similar(vectors):
-    """Least distance of two of the vectors, and whether two are equal."""
+    """Return the least distance of two of the vectors."""
     gaps = np.linalg.norm(vectors[:, None].astype(float) - vectors, axis=2) + 9 * np.eye(len(vectors))
     return gaps.min()
 
 
+@pytest.mark.slow
 @given(ours.score_matrices())
-@quick
 def test_scores(scores):
     assert scores.dtype == np.float64
     assert 1 <= len(scores) <= 2
@@ -32,8 +31,8 @@ def test_scores(scores):
     np.testing.assert_array_equal(scores, scores.astype(np.float32))
 
 
+@pytest.mark.slow
 @given(ours.score_matrices(untied=True, least_candidates=2))
-@quick
 def test_untied_scores(scores):
     assert scores.shape[1] >= 2
     assert all(len(np.unique(row)) == len(row) for row in scores)
@@ -42,7 +41,7 @@ def test_untied_scores(scores):
 @pytest.mark.parametrize("value", [nan, inf, -inf])
 def test_spoiled_scores(value):
     @given(ours.spoiled_scores(value))
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     def one_is_spoiled(scores):
         bad = ~np.isfinite(scores)
         assert bad.sum() == 1
@@ -51,8 +50,8 @@ def test_spoiled_scores(value):
     one_is_spoiled()
 
 
+@pytest.mark.slow
 @given(ours.ranking_tasks())
-@quick
 def test_ranking_tasks(task):
     queries, candidates = task["scores"].shape
     assert len(task["relevant"]) == queries
@@ -63,8 +62,8 @@ def test_ranking_tasks(task):
         assert set(part) <= set(range(candidates))
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(1, 6), st.integers(1, 4))
-@quick
 def test_unit_embeddings(data, count, dims):
     vectors = data.draw(ours.unit_embeddings(count, dims))
     assert vectors.shape == (count, dims)
@@ -72,8 +71,8 @@ def test_unit_embeddings(data, count, dims):
     np.testing.assert_allclose(np.linalg.norm(vectors.astype(float), axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.slow
 @given(ours.reformulation_problems())
-@quick
 def test_reformulation_problems(problem):
     (pairs, dims), pool = problem["source"].shape, problem["candidates"]
     assert problem["reformulated"].shape == (pairs, dims)
@@ -109,6 +108,7 @@ FOUND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FOUND)
 def test_it_is_among_the_inputs(what):
     strategy, wanted = FOUND[what]

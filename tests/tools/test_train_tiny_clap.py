@@ -61,6 +61,7 @@ def epochs(folder: Path) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_a_clap_that_the_library_and_the_adapter_load(trained: tuple[Path, Path]) -> None:
     _, folder = trained
     model, report = ClapModel.from_pretrained(folder, output_loading_info=True)
@@ -101,6 +102,7 @@ def test_training_moves_the_weights_and_lowers_the_loss(trained: tuple[Path, Pat
     assert epochs(folder)[1]["loss"] < epochs(folder)[0]["loss"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bits(
     trained: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(
     assert epochs(out / NAME) == epochs(trained[1])
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_saved_again_without_training(trained: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainer, "_epoch", lambda *args: pytest.fail("trained"))
@@ -137,6 +140,7 @@ def test_a_finished_run_is_saved_again_without_training(trained: tuple[Path, Pat
     assert written == (trained[1] / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_recipe_may_go_on_from_a_checkpoint(trained: tuple[Path, Path], tmp_path: Path) -> None:
     """With a learning rate close to zero the model stays where it started."""
     onward = trainer.Recipe(
@@ -152,6 +156,7 @@ def test_a_recipe_may_go_on_from_a_checkpoint(trained: tuple[Path, Path], tmp_pa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [True, False])
 def test_log_mel_is_what_the_library_extracts(fused: bool) -> None:
     front = trainer.extractor(fused)
@@ -167,6 +172,7 @@ def test_log_mel_is_what_the_library_extracts(fused: bool) -> None:
             assert np.abs(ours - channel).max() < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [True, False])
 def test_the_trainer_and_the_adapter_embed_alike(fused: bool, trained: tuple[Path, Path], tmp_path: Path) -> None:
     """Training reads one channel of float16 features; the adapter gives the sound to the library's front-end."""
@@ -224,6 +230,7 @@ def test_near_misses_lie_side_by_side(near: int) -> None:
     assert rows != list(trainer.batches(clips, stage, random.Random("2")))
 
 
+@pytest.mark.slow
 def test_ungrouped_batches_shuffle_neighbours_four_by_four() -> None:
     stage = trainer.Stage(0, 24, epochs=1, rate=1e-3, grouped=False, batch=12)
     rows = list(trainer.batches(sounds.training_compositions(24, 4), stage, random.Random("1")))
@@ -243,6 +250,7 @@ def test_validation_counts_hits() -> None:
     assert found == {"T2A R@1": 0.75, "T2A R@5": 1.0, "T2A R@10": 1.0, "A2T R@1": 1.0}
 
 
+@pytest.mark.slow
 def test_the_test_split_is_never_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
 
@@ -265,6 +273,7 @@ def test_the_command_line_names_the_recipes(
     assert "tiny-clap-fused" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_tokenizer_reads_every_caption_without_unknowns(tmp_path: Path) -> None:
     words = trainer.tokenizer(tmp_path)
     assert (words.pad_token_id, words.bos_token_id, words.eos_token_id) == (1, 0, 2)

@@ -80,7 +80,7 @@ class HubSet:
         hub: id of the repository; None where it is not known.
         layout: of its files; None where it is not known.
         licence: of the data, and who says so.
-        merge: whether captions that read the same make one query with several right clips.
+        merge: True to make one query with several relevant clips of captions that read the same.
         unknown: reason why it cannot be read; None where it can.
         remedy: what to do instead.
     """

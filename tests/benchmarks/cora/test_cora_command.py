@@ -114,6 +114,7 @@ def test_canonicalizers_have_their_rows(content: dict[str, Any]) -> None:
     assert [row["queries"] for row in rows(content, "What query preprocessing changes")] == names[1:]
 
 
+@pytest.mark.slow
 def test_pooled_ranks_all_clips_together(project: Path, capsys: pytest.CaptureFixture[str], content: Any) -> None:
     sys.path.insert(0, str(project))
     try:
@@ -181,6 +182,7 @@ def test_a_file_that_cannot_be_written_is_said_before_the_work(
     assert not (project / "new/never.json").exists()
 
 
+@pytest.mark.slow
 def test_the_exit_code_of_the_process(project: Path) -> None:
     found = process(project, "cora", "builtin/nothing")
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)

@@ -165,10 +165,13 @@ def test_a_dataset_of_captions_alone(project: Path, capsys: pytest.CaptureFixtur
         (["binding_toys:Toy", "binding_toys:Toy"], "two models are called 'binding_toys:Toy'"),
         (
             ["binding_toys:Toy", "--prior", "binding_toys:Toy"],
-            "--prior binding_toys:Toy cannot choose between texts without audio, expected a pair scorer",
+            "--prior binding_toys:Toy embeds texts, expected a pair scorer, which can choose between",
         ),
         (["binding_toys:Toy", "--prior", ""], "model '' is empty"),
-        (["fusion:avg-z(binding_toys:Toy,binding_toys:Scorer)"], "name its parts instead"),
+        (
+            ["fusion:avg-z(binding_toys:Toy,binding_toys:Scorer)"],
+            "has no vectors and no scores of pairs: name one of its parts",
+        ),
         (["binding_toys:Toy", "--device", "../gpu"], "'../gpu': expected auto, cpu, cuda, cuda:N or mps"),
         (["binding_toys:Toy", "--json", "binding_toys.py/x"], "--json binding_toys.py/x was not written"),
         (["binding_toys:Nothing"], "binding_toys:Nothing"),

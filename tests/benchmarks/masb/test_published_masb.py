@@ -209,6 +209,7 @@ def totals(sizes: list[int]) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "independent_finds", "clustered_finds", "least_of_independent", "least_of_clustered"),
     [

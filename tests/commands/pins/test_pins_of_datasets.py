@@ -1,4 +1,4 @@
-"""``pins add``, ``list`` and ``verify`` of a dataset, by the real client against a hub on loopback."""
+"""Commands ``pins add``, ``list`` and ``verify`` for a dataset, by the real client against a hub on loopback."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def own(place: Place, **datasets: Pin) -> None:
     (place.folder / "PINS.json").write_text(Pins({}, named).text())
 
 
+@pytest.mark.slow
 def test_the_files_that_are_read_are_pinned_and_a_second_time_changes_nothing(place: Place, stub: HubStub) -> None:
     done = place.command("pins", "add", DATASET)
     assert done.returncode == 0, done.stderr
@@ -85,6 +86,7 @@ def test_the_files_that_are_read_are_pinned_and_a_second_time_changes_nothing(pl
     assert listed.split() == ["tiny/tones", COMMIT, "2", "of", "2", "hashed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("meant", [None, OTHER], ids=["the commit that is meant", "another commit"])
 def test_other_files_by_their_pattern(meant: str | None, place: Place, stub: HubStub) -> None:
     """They join what is pinned of the commit already."""
@@ -98,8 +100,9 @@ def test_other_files_by_their_pattern(meant: str | None, place: Place, stub: Hub
     assert last == ("3 ok, 1 not here" if meant else "3 ok")
 
 
+@pytest.mark.slow
 def test_of_a_named_set_all_its_subsets(place: Place) -> None:
-    """Under a commit of its own, beside the shipped one, which is what the bare name goes on meaning."""
+    """They are pinned under a commit of their own; the bare name still means the shipped commit."""
     files = pairs(3)
     with HubStub("mteb/MACS_t2a", COMMIT, files, kind="datasets").running() as hub:
         place.stub = hub
@@ -114,6 +117,7 @@ def test_of_a_named_set_all_its_subsets(place: Place) -> None:
     assert "holds 3 clips, expected the 393 of the set known as " in told_so.stdout
 
 
+@pytest.mark.slow
 def test_other_bytes_are_refused_by_whoever_reads_them_later(place: Place, stub: HubStub) -> None:
     wrong = {**hashes(stub), SECOND: "0" * 64}
     own(place, tiny__tones=Pin(COMMIT, dict(wrong)))
@@ -128,6 +132,7 @@ def test_other_bytes_are_refused_by_whoever_reads_them_later(place: Place, stub:
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["ok", "MISMATCH", "1"]
 
 
+@pytest.mark.slow
 def test_a_transfer_that_went_wrong_is_not_pinned(place: Place, stub: HubStub) -> None:
     good = stub.files[SECOND]
     stub.announced[SECOND], stub.files[SECOND] = good, good[:-1] + bytes([good[-1] ^ 1])
@@ -136,6 +141,7 @@ def test_a_transfer_that_went_wrong_is_not_pinned(place: Place, stub: HubStub) -
     assert not (place.folder / "PINS.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -146,9 +146,9 @@ def test_a_file_that_the_pin_does_not_name(hub: HubStub, pins: dict[str, Pin]) -
     [
         (None, None, True, f"dataset owner/rows is not pinned: {ADD}<40 hex digits>"),
         (Pin(None, note="begins 4d18"), None, True, f"dataset owner/rows is not pinned (begins 4d18): {ADD}<40 hex"),
-        (Pin("a" * 40), OTHER, False, f", or pin it: {ADD}{OTHER}"),
-        (Pin(None), OTHER, False, "PINS.json does not pin it: pass --retrieval-allow-unpinned"),
-        (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}: pass --retrieval-allow-unpinned"),
+        (Pin("a" * 40), OTHER, False, f"expected a pinned commit or --retrieval-allow-unpinned: {ADD}{OTHER}"),
+        (Pin(None), OTHER, False, "PINS.json does not pin it, expected a pinned commit or --retrieval-allow-unpinned"),
+        (Pin("a" * 40), OTHER, False, f"PINS.json pins {'a' * 40}, expected "),
     ],
 )
 def test_an_unpinned_commit_is_refused_before_anything_is_asked(
@@ -195,4 +195,4 @@ def test_the_command_that_pins_names_files_that_are_not_those_of_a_test_split(pi
     layout = CaptionRows("audio", "file", ("text",), "data/test/*.parquet")
     with pytest.raises(PinError) as caught:
         load_hub(replace(SET, layout=layout), OTHER, Loading(None, lambda items, what: items))
-    assert str(caught.value).endswith(f", or pin it: {ADD}{OTHER} --files 'data/test/*.parquet'")
+    assert str(caught.value).endswith(f": {ADD}{OTHER} --files 'data/test/*.parquet'")

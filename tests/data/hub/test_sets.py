@@ -198,6 +198,7 @@ def test_a_folder_states_the_columns_of_any_dataset(hub: HubStub, pins: dict[str
     assert 'expected layout = "hub" and a table [hub] together' in error(str(folder), DataError)
 
 
+@pytest.mark.slow
 def test_from_the_command_line_to_a_verdict(
     macs: HubStub, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

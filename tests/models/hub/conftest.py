@@ -1,4 +1,4 @@
-"""A hub with a tiny CLAP, and a project folder whose client asks it."""
+"""Stub of a hub with a tiny CLAP, and a project folder whose client asks it."""
 
 from __future__ import annotations
 

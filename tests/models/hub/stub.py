@@ -1,4 +1,4 @@
-"""Enough of a hub on the loopback interface for the real client, and a place that the real client is run in."""
+"""Stub of a hub on the loopback interface, and a project folder in which the real client runs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class HubStub:
             server.server_close()
 
     def refuse(self, status: int, times: int = ALWAYS, **headers: str) -> None:
-        """From now on answer ``times`` requests with ``status``."""
+        """Answer the next ``times`` requests with ``status``."""
         self.refusal = Refusal(status, {name.replace("_", "-"): value for name, value in headers.items()}, times)
 
     def tree(self, below: str = "", *, deep: bool = False) -> list[dict[str, object]]:
@@ -105,7 +105,7 @@ class HubStub:
 
 
 def git_blob(content: bytes) -> str:
-    """As ``git hash-object`` does."""
+    """Return the id that ``git hash-object`` gives to ``content``."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -182,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Place:
-    """A project folder with a cache of its own, where the real client talks to a stub; a process a command."""
+    """Project folder with a cache of its own, where the real client talks to a stub; each command is a process."""
 
     def __init__(self, folder: Path, stub: HubStub) -> None:
         self.folder, self.stub = folder, stub
@@ -190,11 +190,11 @@ class Place:
 
     @property
     def snapshots(self) -> Path:
-        """Of the stub's repository."""
+        """Snapshots folder of the stub's repository."""
         return self.home / "hub" / f"{self.stub.kind}--{self.stub.repository.replace('/', '--')}" / "snapshots"
 
     def run(self, module: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """``python -m module arguments``, without waits."""
+        """Run ``python -m module arguments``, without the client's waits."""
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -218,29 +218,29 @@ class Place:
         )
 
     def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """``python -m pytest_audioretrieval``."""
+        """Run ``python -m pytest_audioretrieval``."""
         return self.run("pytest_audioretrieval.__main__", *arguments, **environment)
 
     def pytest(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """``python -m pytest``."""
+        """Run ``python -m pytest``."""
         return self.run("pytest", "-p", "no:cacheprovider", *arguments, **environment)
 
 
 def waits(done: subprocess.CompletedProcess[str]) -> list[float]:
-    """How long the client would have slept each time."""
+    """Return the seconds that the client would have slept, try by try."""
     line = next(line for line in done.stderr.splitlines() if line.startswith("WAITED"))
     return [float(one) for one in line.split()[1:]]
 
 
 def told(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line in which a command ends; anything more is a failure."""
+    """Return the one line with which a command ends; any further line is a failure."""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("WAITED")]
     assert len(lines) == 1, done.stdout + done.stderr
     return lines[0].removeprefix("python -m pytest_audioretrieval: ")
 
 
 def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
-    """The real client asks ``hub``, with an empty cache and nobody's token, and does not sleep between tries."""
+    """Point the real client at ``hub``, with an empty cache and no token, and let it not sleep between tries."""
     from huggingface_hub import constants
 
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):

@@ -1,4 +1,4 @@
-"""``mteb:TASK`` and ``mteb:NAME`` by mteb itself: once from a hub on loopback, then with ``--retrieval-offline``."""
+"""Specs ``mteb:TASK`` and ``mteb:NAME``, loaded from a hub on loopback, then with ``--retrieval-offline``."""
 
 from __future__ import annotations
 

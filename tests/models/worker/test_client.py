@@ -1,4 +1,4 @@
-"""A worker process: what it is asked, what it answers, and every way it can fail to."""
+"""Worker process: requests, answers, and every way in which it can fail."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_worker_that_dies(operation: str, fields: dict[str, float], expected: 
 
 
 def test_an_answer_nobody_waited_for_is_not_that_to_the_next_question(worker: Worker) -> None:
-    """As after Ctrl-C, or where a plugin ends a test that takes too long by raising from a signal."""
+    """Such answers come after Ctrl-C, or if a plugin ends a slow test by raising from a signal."""
 
     def raise_it(*_: object) -> None:
         raise KeyboardInterrupt
@@ -136,6 +136,7 @@ def test_a_worker_killed_from_outside(worker: Worker) -> None:
         worker.ask("twice", [np.zeros(100_000, np.float32)], times=1)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_its_object(tmp_path: Path) -> None:
     one, other = started(tmp_path), started(tmp_path)
     one.close()
@@ -146,6 +147,7 @@ def test_a_worker_ends_with_its_object(tmp_path: Path) -> None:
     assert gone(pid)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Also where that one is killed: its end of the pipe closes."""
     started(tmp_path).close()

@@ -1,4 +1,4 @@
-"""What the worker does with a checkpoint, against a stub of laion_clap's interface: the package is not needed here."""
+"""The worker's handling of a checkpoint, against a stub of laion_clap; the package is not needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT = "text_branch.embeddings."
 
 
 class StubModel(torch.nn.Module):
-    """As many tensors as the worker looks at."""
+    """Stub with the tensors that the worker looks at."""
 
     def __init__(self, width: int, fused: bool, text: Any) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ def analyse(
 
     Args:
         answerers: one a model (``embedding.assembly.Answerers``).
-        given: one a dataset (``cora.pools.asked``).
+        given: one a dataset (``pools.with_queries``).
         pooled: rank the clips of all datasets together (CORA, Section 4.1).
         canonicalizers: by name; without any, the tables of Appendix M are left out.
 

@@ -77,7 +77,7 @@ def check_varies(pairs: Pairs, *labels: str) -> None:
             raise DataError(f"all pairs are of one {label}, {levels[0]}", remedy=f"add another {label}")
 
 
-def single(pairs: Pairs, *labels: str) -> str:
+def effects_note(pairs: Pairs, *labels: str) -> str:
     """Return a note on the effects that these pairs cannot have."""
     fixed = [f"one {label}, {levels[0]}" for label in labels if len(levels := pairs.levels(label)) == 1]
     return f"no effect of: {'; '.join(fixed)}" if fixed else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs, single
+from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs, effects_note
 from pytest_audioretrieval.errors import DataError
 from pytest_audioretrieval.report.tables.table import Body, Cell, Column, Table, joined, table
 from pytest_audioretrieval.stats.features import Features, interaction_sets, projection_sets
@@ -38,7 +38,7 @@ def _increment(pairs: Pairs) -> Body:
         ("increment", found.increment),
         ("partial r of TBMD beyond TAL", found.partial),
     ]
-    return Body((Column("analysis"), Column("Pearson r", "+.3f")), rows, single(pairs, *_EFFECTS))
+    return Body((Column("analysis"), Column("Pearson r", "+.3f")), rows, effects_note(pairs, *_EFFECTS))
 
 
 def _scores(pairs: Pairs, sets: dict[str, Features]) -> Body:
@@ -53,7 +53,7 @@ def _scores(pairs: Pairs, sets: dict[str, Features]) -> Body:
             empty.append(f"{name}: {error}")
             rows.append((name, None, None))
     columns = (Column("features"), Column("Pearson r", "+.3f"), Column("Spearman rho", "+.3f"))
-    return Body(columns, rows, joined(single(pairs, *_EFFECTS), *empty[:1]))
+    return Body(columns, rows, joined(effects_note(pairs, *_EFFECTS), *empty[:1]))
 
 
 def _effects(pairs: Pairs) -> dict[str, list[str]]:

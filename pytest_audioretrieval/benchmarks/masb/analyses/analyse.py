@@ -48,7 +48,7 @@ def prior_model(answerer: Answerer) -> SingleModel:
     if not model.scores_pairs:
         raise SpecError(
             f"--prior {model.spec.id} embeds texts",
-            expected="a pair scorer, which can choose between texts unheard",
+            expected="a pair scorer, which can choose between texts without audio",
             remedy="name an audio LLM, or leave --prior out",
         )
     return model

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs, check_varies, measure, single
+from pytest_audioretrieval.benchmarks.cora.analyses.pairs import Pairs, check_varies, effects_note, measure
 from pytest_audioretrieval.benchmarks.cora.analyses.pools import pools
 from pytest_audioretrieval.errors import DataError, SpecError
 from tests.benchmarks.cora.analyses.planted import FORMS, VectorModel, ask, hashed, make_pairs, random_pairs
@@ -120,5 +120,5 @@ def test_labels_that_do_not_vary() -> None:
     check_varies(pairs, "model")
     with pytest.raises(DataError, match="all pairs are of one dataset, d"):
         check_varies(pairs, "model", "dataset")
-    assert single(pairs, "dataset", "model", "form") == "no effect of: one dataset, d; one form, form"
-    assert single(pairs, "model") == ""
+    assert effects_note(pairs, "dataset", "model", "form") == "no effect of: one dataset, d; one form, form"
+    assert effects_note(pairs, "model") == ""

@@ -114,5 +114,5 @@ def test_too_few_clips_do_not_apply() -> None:
 def test_without_scikit_learn_the_tables_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
     for table in prediction_tables(PAIRS):
-        assert table.note.startswith("does not apply: no scikit-learn")
+        assert table.note.startswith("does not apply: scikit-learn is not installed")
         assert "\n" not in table.note

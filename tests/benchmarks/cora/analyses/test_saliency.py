@@ -22,6 +22,7 @@ from pytest_audioretrieval.benchmarks.cora.analyses.saliency import (
 from pytest_audioretrieval.data.reformulate.groups import grouped
 from pytest_audioretrieval.data.sounds import recipe, wording
 from pytest_audioretrieval.data.types import Caption, Clip, Dataset
+from pytest_audioretrieval.embedding.single_model import SingleModel
 from pytest_audioretrieval.errors import ModelError
 from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.pinning.protocol import NAMED
@@ -31,14 +32,17 @@ from pytest_audioretrieval.runs.directions.forms import with_forms
 CLIPS = 40
 
 
-class Tower:
-    """An ``SingleModel`` whose clips resemble their captions; its texts are embedded by the model."""
+class Tower(SingleModel):
+    """A ``SingleModel`` whose clips resemble their captions; its texts are embedded by the model."""
 
     def __init__(self, model: Any, dataset: Dataset) -> None:
-        self.retriever, self.spec = model, SimpleNamespace(id="toy")
-        self.resources = SimpleNamespace(protocol=NAMED["short-clip"])
-        self.asked: list[str] = []
+        super().__init__(SimpleNamespace(id="toy"), SimpleNamespace(protocol=NAMED["short-clip"]))  # type: ignore[arg-type]
+        self.model, self.asked = model, list[str]()
         self._texts = {caption.clip: caption.text for caption in dataset.captions}
+
+    @property
+    def retriever(self) -> Any:
+        return self.model
 
     def texts(self, texts: list[str]) -> Any:
         self.asked = list(texts)

@@ -53,6 +53,7 @@ def of_table_1(name: str) -> list[dict[str, str]]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [jsonl, as_csv])
 def test_62_of_3367_items_are_left_out_as_in_table_1(tmp_path: Path, write: object) -> None:
     """CORA, Table 1: 3,305 retained; five forms by four retrievers give 66,100 evaluations."""
@@ -186,6 +187,7 @@ def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
 words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5, unique_by=lambda row: row[0]))
 def test_both_formats_read_alike(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]]) -> None:
     """Quotes, commas and letters of any script survive in both formats."""

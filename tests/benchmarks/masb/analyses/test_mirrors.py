@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.benchmarks.masb.analyses.answers import answer_choices
@@ -14,6 +14,7 @@ from pytest_audioretrieval.benchmarks.masb.analyses.mirrors import mirror_tables
 from pytest_audioretrieval.data.types import Choice
 from pytest_audioretrieval.errors import DataError
 from tests.benchmarks.masb.analyses.toy_models import Fake, Score, dataset, mirror, rows
+from tests.examples import examples
 
 CHOICES = [
     choice for number in range(30) for choice in mirror(number, "mirror-order" if number < 20 else "mirror-loud")
@@ -79,7 +80,7 @@ def test_comparisons_are_tested_one_by_one_and_by_track() -> None:
     assert FOUND["reads", "mirror-order"]["chance"] == "at"
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_no_reader_of_texts_has_both_or_none_of_a_pair(preference: list[int]) -> None:
     choices = [choice for number in range(4) for choice in mirror(number)]

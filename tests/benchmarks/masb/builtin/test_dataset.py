@@ -270,6 +270,7 @@ def test_a_clip_reads_as_its_digest_says(binding: Dataset) -> None:
         assert hashlib.sha256(integers.tobytes()).hexdigest() == clip.digest
 
 
+@pytest.mark.slow
 def test_another_pin_is_refused(cache: Path) -> None:
     with pytest.raises(PinError, match=f"dataset 'binding': fingerprint is {PINNED}, expected 0 as PINS.json states"):
         dataset.load_binding("0", cache=cache)

@@ -75,6 +75,7 @@ def test_starts_at_its_second_at_another_rate(tmp_path: Path, start: str) -> Non
     np.testing.assert_allclose(found[middle], expected[middle], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"bitrate_mode": "VARIABLE", "compression_level": 0.9}], ids=["usual", "variable"])
 @pytest.mark.parametrize("start", ["0.3", "7.25", "19.99"])
 def test_an_mp3_is_entered_without_a_gap(tmp_path: Path, start: str, how: dict[str, Any]) -> None:

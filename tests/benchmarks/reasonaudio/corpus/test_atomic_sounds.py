@@ -88,6 +88,7 @@ def bad(tmp_path: Path, name: str, samples: np.ndarray, rate: int = 48_000) -> P
     return write(folder / name, samples, rate=rate, subtype="FLOAT")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("samples", "rate", "found"),
     [

@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audioretrieval.benchmarks.reasonaudio.corpus.events import Composite, contradiction, parse
 from pytest_audioretrieval.benchmarks.reasonaudio.corpus.plan import plan
 from pytest_audioretrieval.errors import DataError, SpecError
+from tests.examples import examples
 
 #: As long as those that are built in: a quarter of a second to three seconds.
 LENGTHS = {f"sound-{number:02d}": 250 + 990 * number % 2760 for number in range(64)}
@@ -118,7 +119,7 @@ LONG = st.lists(st.integers(700, 30_000), min_size=4, max_size=6)
 ANY = st.lists(st.integers(250, 30_000), min_size=4, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(LONG, ANY, st.integers(3, 60), st.integers(0, 2**32))
 def test_any_sounds_make_a_plan(long: list[int], short: list[int], seconds: int, seed: int) -> None:
     lengths = {f"s{number}": lasts for number, lasts in enumerate(long + short)}

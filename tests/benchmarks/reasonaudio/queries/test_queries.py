@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -49,6 +48,7 @@ def test_relevance_by_brute_force(task: str) -> None:
         assert 1 <= len(query.clips) <= 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_every_constraint_is_needed(task: str) -> None:
     """Without it, or with only the presence of its sounds, other clips would be relevant."""
@@ -81,6 +81,7 @@ def test_neither_a_text_nor_a_set_of_constraints_comes_twice() -> None:
     assert len({frozenset(query.constraints) for query in QUERIES}) == len(QUERIES)
 
 
+@pytest.mark.slow
 def test_a_text_that_was_asked_before_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other sounds can read the same: "rain and dog" may be two sounds or one."""
     monkeypatch.setattr(queries, "wording", lambda constraints, key: "the same")
@@ -104,6 +105,7 @@ def test_orders_of_three_are_chains() -> None:
         assert one.second == other.first
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_queries() -> None:
     assert make_queries(corpus(500, 24), 20, seed=1) == QUERIES
     other = {query.text for query in make_queries(CORPUS, 20, seed=2)}
@@ -115,6 +117,7 @@ def test_fewer_queries_are_the_beginning_of_more() -> None:
     assert [q for q in QUERIES if int(q.id[-3:]) <= 6] == few
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clips", "per_task", "expected"),
     [
@@ -167,12 +170,10 @@ def test_index_by_hand() -> None:
     assert index.thresholds("rain") == (1000, 1500, 2000, 2500, 3000)
 
 
-def test_ten_thousand_clips_take_seconds() -> None:
-    """It makes 200 queries a task in about 3 s; two of each are compared with brute force."""
+def test_queries_about_ten_thousand_clips() -> None:
+    """Of 200 queries for each task, two are compared with brute force."""
     clips = corpus(10_000, 64)
-    began = time.process_time()
     made = make_queries(clips, 200, seed=1)
-    assert time.process_time() - began < 30
     assert Counter(query.task for query in made) == dict.fromkeys(TASKS, 200)
     assert len({query.text for query in made}) == 1000
     assert max(len(query.clips) for query in made) <= 500

@@ -151,6 +151,7 @@ def test_the_registry_reads_the_layout(folder: Path) -> None:
     assert seen == ["3 reading clips"]
 
 
+@pytest.mark.slow
 def test_generated_queries_survive_the_disk(tmp_path: Path) -> None:
     made = corpus(200, 12)
     queries, choices = make_queries(made, 5, 1), make_choices(made, 8, 1)
