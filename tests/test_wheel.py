@@ -101,22 +101,22 @@ def run(*arguments: str, site: Path, cwd: Path) -> str:
 
 def test_it_holds_what_the_package_reads_and_nothing_else(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    shipped = {f"pytest_audioretrieval/_shipped/{path}" for path in ("__init__.py", "PINS.json")}
+    shipped = {f"pytest_audioretrieval/base/_shipped/{path}" for path in ("__init__.py", "PINS.json")}
     for top in ("suites", "baselines"):
         paths = [path for path in (ROOT / top).rglob("*") if path.suffix in (".py", ".json")]
-        shipped |= {f"pytest_audioretrieval/_shipped/{path.relative_to(ROOT).as_posix()}" for path in paths}
+        shipped |= {f"pytest_audioretrieval/base/_shipped/{path.relative_to(ROOT).as_posix()}" for path in paths}
     files = [*BUILTIN.rglob("*.*"), *RECORDINGS.iterdir(), *(ROOT / "pytest_audioretrieval").rglob("*.py")]
     shipped |= {path.relative_to(ROOT).as_posix() for path in (*files, ROOT / "pytest_audioretrieval/py.typed")}
     packed = {name for name in names if ".dist-info/" not in name}
     assert packed == shipped
-    assert {"captions.py", "protocol.py"} <= {Path(name).name for name in packed if "/_shipped/suites/" in name}
+    assert {"captions.py", "protocol.py"} <= {Path(name).name for name in packed if "/base/_shipped/suites/" in name}
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
 def test_what_is_imported_is_what_was_installed(site: Path, tmp_path: Path) -> None:
     package, pins, distribution, points, clips = done("-c", IMPORTED, cwd=tmp_path, PYTHONPATH=str(site)).splitlines()
     assert Path(package) == site / "pytest_audioretrieval/__init__.py"
-    assert Path(pins) == site / "pytest_audioretrieval/_shipped/PINS.json"
+    assert Path(pins) == site / "pytest_audioretrieval/base/_shipped/PINS.json"
     assert Path(distribution) == site
     assert points == "['pytest_audioretrieval.plugin']"
     assert int(clips) == len(list(RECORDINGS.glob("*.flac")))

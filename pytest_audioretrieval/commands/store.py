@@ -26,7 +26,7 @@ DIGITS = 8
 def register(commands: Commands) -> None:
     """Add ``store`` to the commands of ``python -m pytest_audioretrieval``."""
     text = "what the embedding store holds, whether it is whole, and how to make it smaller"
-    parser = commands.add_parser("store", help=text, description=f"{text.capitalize()} (docs/store.md).")
+    parser = commands.add_parser("store", help=text, description=f"{text.capitalize()} (docs/reference/store.md).")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     for name, run, said in (
         ("info", info, "one line for each model, protocol and kind of vector"),

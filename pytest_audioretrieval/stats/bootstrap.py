@@ -21,7 +21,7 @@ w is 1 where all changes are losses (the exact bound) and near 1/2 where gains b
 version of the same tests. The powers are third because the bound on the mean of skewed changes is second-order correct
 if it is shifted by half their third moment over their second (Hall 1992); w A is never less than that. Unbounded
 outcomes need no rule of their own: there every cluster changes, R / D is small, and the worst cluster seen decides.
-docs/calibration.md has the grid.
+docs/explanation/calibration.md has the grid.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     The order matters: an interval inside (0, m) is ``equivalent`` although it is also better, and a real loss that is
     smaller than m is ``equivalent`` and not ``regressed``. A claim is judged by the bounds, not by this label.
 
-    Source: pinned protocol, "Results" (equivalence margin); docs/calibration.md.
+    Source: pinned protocol, "Results" (equivalence margin); docs/explanation/calibration.md.
 
     >>> from pytest_audioretrieval.stats import Verdict
     >>> [str(verdict) for verdict in Verdict]
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 class Comparison:
     """Paired, clustered comparison of one endpoint; differences are signed so that positive is better.
 
-    Source: pinned protocol, "Results" (paired, clustered intervals, margin); docs/calibration.md (bounds).
+    Source: pinned protocol, "Results" (paired, clustered intervals, margin); docs/explanation/calibration.md (bounds).
 
     Attributes:
         name: name of the endpoint; empty for a comparison of one endpoint alone.

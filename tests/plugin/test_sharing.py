@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.plugin.toys import CAPTIONS, CLIPS, MODEL, Project, counts
 
 pytestmark = pytest.mark.slow

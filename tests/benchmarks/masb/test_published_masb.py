@@ -229,7 +229,7 @@ def test_what_the_page_says_of_coin_flips(
     least_of_independent: int,
     least_of_clustered: int,
 ) -> None:
-    """The figures of docs/masb.md, "The same, by cluster", are exact, without simulation."""
+    """The figures of docs/explanation/masb.md, "The same, by cluster", are exact, without simulation."""
     chance, n = totals(sizes), sum(sizes)
     flips = [min(1.0, 2 * sum(comb(n, k) for k in range(min(right, n - right) + 1)) / 2**n) for right in range(n + 1)]
     distance = np.abs(2 * np.arange(n + 1) - n)
