@@ -60,8 +60,8 @@ def compare(
 ) -> Comparison:
     """Compare the outcomes of two runs on the same queries.
 
-    ``Verdict`` has the rules of the verdicts, and ``docs/explanation/calibration.md`` the method of the bounds and how often they
-    are wrong.
+    ``Verdict`` has the rules of the verdicts; ``docs/explanation/calibration.md`` has the method of the bounds and how
+    often they are wrong.
 
     Source: pinned protocol, "Results" (paired resamples, clustered by clip).
 

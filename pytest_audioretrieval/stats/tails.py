@@ -1,6 +1,7 @@
 """Tail index of a quantity, which tells whether its mean can be trusted.
 
-With a tail index below 2 a quantity has no variance, and no interval for its mean is honest (``docs/explanation/calibration.md``):
+With a tail index below 2 a quantity has no variance, and no interval for its mean is honest
+(``docs/explanation/calibration.md``):
 the queries that decide the mean are too rare to be in the sample. Ranks are such a quantity. The remedy is another
 outcome, such as log2 of the rank ratio.
 """

@@ -24,7 +24,8 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "cora",
         help="measure how robust models are to reformulated queries, and why (CORA)",
-        description="Ask every caption in five forms for the same clip, and print CORA's tables (docs/explanation/cora.md).",
+        description="Ask every caption in five forms for the same clip, and print CORA's tables "
+        "(docs/explanation/cora.md).",
     )
     add_options(parser)
     add = parser.add_argument

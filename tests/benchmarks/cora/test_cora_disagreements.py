@@ -1,4 +1,4 @@
-"""Disagreements within CORA: each test states both numbers; ``docs/explanation/cora.md`` lists them with the arithmetic."""
+"""Disagreements within CORA: each test states both numbers; ``docs/explanation/cora.md`` has the arithmetic."""
 
 from __future__ import annotations
 
