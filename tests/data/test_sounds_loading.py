@@ -120,6 +120,7 @@ def test_other_sounds_than_the_pinned_are_refused(load) -> None:  # type: ignore
         load("0" * 64)
 
 
+@pytest.mark.slow
 def test_an_index_does_not_vouch_for_itself(cache: Path) -> None:
     with pytest.raises(PinError):
         dataset.load_sounds("0" * 64, cache=cache)

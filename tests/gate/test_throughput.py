@@ -85,6 +85,7 @@ sys.modules["pytest_benchmark"] = None
 """
 
 
+@pytest.mark.slow
 def test_the_suite_is_skipped_and_says_that_it_needs_pytest_benchmark(pytester: pytest.Pytester) -> None:
     """It is skipped before the model is loaded, which here would fail."""
     pytester.makeconftest(NOT_INSTALLED)

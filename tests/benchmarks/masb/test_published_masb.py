@@ -90,6 +90,7 @@ class TestExperiment1:
         assert {model for model, _ in above} == {"MuQ-MuLan", "MS-CLAP", "Qwen2-Audio"}
         assert set(PRINTED) - above == {("CLaMP 3", "role"), ("MuQ-MuLan", "order")}
 
+    @pytest.mark.slow
     def test_which_other_decisions_follow(self) -> None:
         """Of 15 tests 8 are not printed; MuQ-MuLan on timbre, with a mean of at most 0.519, is not above chance.
 

@@ -148,6 +148,7 @@ def test_a_release_without_constraints_has_nothing_to_show(folder: Path) -> None
         shown(folder, "mix-001")
 
 
+@pytest.mark.slow
 def test_the_built_in_corpus_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure of the packaged suite names its queries, and no folder holds them."""
     monkeypatch.chdir(tmp_path)

@@ -170,6 +170,7 @@ def test_index_by_hand() -> None:
     assert index.thresholds("rain") == (1000, 1500, 2000, 2500, 3000)
 
 
+@pytest.mark.slow
 def test_queries_about_ten_thousand_clips() -> None:
     """Of 200 queries for each task, two are compared with brute force."""
     clips = corpus(10_000, 64)
