@@ -22,17 +22,13 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 
-class Choice:
+class Choice(two_options.TwoOptions):
     """Two pairs of text and clip are the candidates of each query."""
 
     name = "choice"
-    usual = False
-    chance = two_options.CHANCE
     columns = frozenset[str]()
-    optional = frozenset[str]()
     #: A pair scorer's scores have a scale of their own.
     apart = float("inf")
-    same_pool = "same options: another part of the dataset differs"
 
     def items(self, dataset: Dataset) -> Sequence[object]:
         """Return the choices."""
@@ -58,14 +54,6 @@ class Choice:
         from pytest_audioretrieval.metrics import accuracy
 
         return [accuracy()]
-
-    def last_rank(self, clips: int) -> int:
-        """Return 2."""
-        return two_options.LAST_RANK
-
-    def limits(self, metric: Metric, clips: int) -> tuple[float, float] | None:
-        """Return what a pool of two allows."""
-        return metric.limits(two_options.LAST_RANK)
 
     def fault(self, outcomes: Outcomes, clips: int) -> str | None:
         """Return the first query whose columns do not say one thing."""

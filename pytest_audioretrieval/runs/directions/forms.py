@@ -12,26 +12,21 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters, text_queries, texts
 from pytest_audioretrieval.data.query_sets import QuerySet, from_dataset, positions
-from pytest_audioretrieval.runs.directions import ranking
 from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Answered
+from pytest_audioretrieval.runs.directions.ranking import PoolRanking, ranked, refuse_all_right
 from pytest_audioretrieval.runs.outcomes import FormOutcomes, Outcomes, Shown, rounded
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.embedding.answerer import Answerer
     from pytest_audioretrieval.metrics.rank_drop import Reformulation
-    from pytest_audioretrieval.metrics.retrieval import Metric
 
 
-class Forms:
+class Forms(PoolRanking):
     """Captions ask as they are and in each of their forms, clips are ranked."""
 
     name = "forms"
-    usual = False
-    chance = None
     columns = frozenset({"forms", "source_rank"})
-    optional = frozenset({"relevant_ranks"})
-    apart = COSINES_APART
     same_pool = "same clips: the text of a caption or of one of its forms, or the rule for identical captions, differs"
 
     def items(self, dataset: Dataset) -> Sequence[object]:
@@ -48,7 +43,7 @@ class Forms:
         asked = from_dataset(given)
         sources = _sources(given, asked)
         queries = [text.text for text in texts(sources)]
-        plain, shown = ranking.ranked(answerer, sources, text_queries(sources), [queries], [sources.clips])
+        plain, shown = ranked(answerer, sources, text_queries(sources), [queries], [sources.clips])
         found = rank_drops(answerer, given, asked)
         return Answered(
             sources,
@@ -58,22 +53,6 @@ class Forms:
             _shown(given, asked, found),
             [f"{count} {what}" for what, count in asked.notes.items()],
         )
-
-    def means(self) -> Sequence[Metric]:
-        """Return hit rates, precision, ranks and margin of the captions as they are."""
-        return ranking.means()
-
-    def slice_means(self) -> Sequence[Metric]:
-        """Return R@1 and nDCG@10 of the captions as they are."""
-        return ranking.slice_means()
-
-    def last_rank(self, clips: int) -> int:
-        """Return the number of clips."""
-        return clips
-
-    def limits(self, metric: Metric, clips: int) -> tuple[float, float] | None:
-        """Return what a pool of all clips allows."""
-        return metric.limits(clips)
 
     def fault(self, outcomes: Outcomes, clips: int) -> str | None:
         """Return the first source rank, rank, drop or set of forms that cannot be."""
@@ -114,7 +93,7 @@ def rank_drops(answerer: Answerer, dataset: Dataset, asked: QuerySet) -> Reformu
     pairs = asked.pairs
     item = np.array([pair.item for pair in pairs])
     right = positions(asked, [clip.id for clip in dataset.clips])
-    ranking.refuse_all_right(dataset, zip((item.id for item in asked.items), right, strict=True), len(dataset.clips))
+    refuse_all_right(dataset, zip((item.id for item in asked.items), right, strict=True), len(dataset.clips))
     sources, forms = [item.source for item in asked.items], [pair.text for pair in pairs]
     queries, candidates = answerer.sides([sources, forms], [dataset.clips])
     return reformulation(

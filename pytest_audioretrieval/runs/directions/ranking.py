@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.errors import DataError
+from pytest_audioretrieval.runs.directions.direction import COSINES_APART
 from pytest_audioretrieval.runs.outcomes import AP_DIGITS, MARGIN_DIGITS, Outcomes, Shown
 
 if TYPE_CHECKING:
@@ -49,19 +50,39 @@ def without_forms(dataset: Dataset) -> Dataset:
     return replace(dataset, captions=captions, fingerprint=digest)
 
 
-def means() -> list[Metric]:
-    """Return the metrics whose means a run over a pool states."""
-    from pytest_audioretrieval.metrics import retrieval as of
+class PoolRanking:
+    """Answers that every direction gives alike which ranks a whole pool."""
 
-    hits = [of.hit_rate(k) for k in (1, 5, 10)]
-    return [*hits, of.map_at(10), of.mrr(), of.mean_rank(), of.median_rank(), of.margin()]
+    usual = False
+    chance = None
+    columns = frozenset[str]()
+    optional = frozenset({"relevant_ranks"})
+    apart = COSINES_APART
 
+    def means(self) -> Sequence[Metric]:
+        """Return hit rates, precision, ranks and margin."""
+        from pytest_audioretrieval.metrics import retrieval as of
 
-def slice_means() -> list[Metric]:
-    """Return the metrics whose means a run over a pool states of each slice."""
-    from pytest_audioretrieval.metrics import retrieval as of
+        hits = [of.hit_rate(k) for k in (1, 5, 10)]
+        return [*hits, of.map_at(10), of.mrr(), of.mean_rank(), of.median_rank(), of.margin()]
 
-    return [of.hit_rate(1), of.ndcg(10)]
+    def slice_means(self) -> Sequence[Metric]:
+        """Return R@1 and nDCG@10."""
+        from pytest_audioretrieval.metrics import retrieval as of
+
+        return [of.hit_rate(1), of.ndcg(10)]
+
+    def last_rank(self, clips: int) -> int:
+        """Return the number of clips, which are ranked."""
+        return clips
+
+    def limits(self, metric: Metric, clips: int) -> tuple[float, float] | None:
+        """Return the values that a pool of all clips allows."""
+        return metric.limits(clips)
+
+    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+        """Return None: the checks of all runs say everything."""
+        return None
 
 
 def _shown(dataset: Dataset, asked: Task, ranking: Ranking) -> Shown:

@@ -23,16 +23,12 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 
-class Texts:
+class Texts(two_options.TwoOptions):
     """A caption's attribute swap and its paraphrase are the candidates; the paraphrase should be nearer."""
 
     name = "texts"
-    usual = False
-    chance = two_options.CHANCE
     columns = frozenset({"swap_distance", "paraphrase_distance"})
-    optional = frozenset[str]()
     apart = COSINES_APART
-    same_pool = "same options: another part of the dataset differs"
 
     def items(self, dataset: Dataset) -> Sequence[object]:
         """Return the rewordings."""
@@ -66,14 +62,6 @@ class Texts:
         from pytest_audioretrieval.metrics import accuracy, sensitivity
 
         return [accuracy(), sensitivity()]
-
-    def last_rank(self, clips: int) -> int:
-        """Return 2."""
-        return two_options.LAST_RANK
-
-    def limits(self, metric: Metric, clips: int) -> tuple[float, float] | None:
-        """Return what a pool of two allows."""
-        return metric.limits(two_options.LAST_RANK)
 
     def fault(self, outcomes: Outcomes, clips: int) -> str | None:
         """Return the first distance, rank, tie or margin that cannot be."""

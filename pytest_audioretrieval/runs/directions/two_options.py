@@ -12,12 +12,30 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pytest_audioretrieval.data.types import Choice, Rewording
+    from pytest_audioretrieval.metrics.retrieval import Metric
 
     Floats = npt.NDArray[np.float64]
 
 #: Accuracy of guessing between two options.
 CHANCE = 0.5
 LAST_RANK = 2
+
+
+class TwoOptions:
+    """Answers that every direction gives alike whose queries have two candidates."""
+
+    usual = False
+    chance = CHANCE
+    optional = frozenset[str]()
+    same_pool = "same options: another part of the dataset differs"
+
+    def last_rank(self, clips: int) -> int:
+        """Return 2."""
+        return LAST_RANK
+
+    def limits(self, metric: Metric, clips: int) -> tuple[float, float] | None:
+        """Return the values that a pool of two allows."""
+        return metric.limits(LAST_RANK)
 
 
 def outcomes_of(items: Sequence[Choice | Rewording], right: Floats, wrong: Floats) -> Outcomes:
