@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pytest_audioretrieval.base.registered import COMMANDS, registered
 from pytest_audioretrieval.commands import doctor, pins, store
-from pytest_audioretrieval.errors import RetrievalError
+from pytest_audioretrieval.errors import RetrievalError, one_line
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from pytest_audioretrieval.commands.common import Commands
 
 #: Exit code of an error that is told in one line.
@@ -49,7 +51,17 @@ def command_line() -> argparse.ArgumentParser:
 def _registered() -> dict[str, Callable[[Commands], None]]:
     """Return, by name, the functions that add a command; each sets ``run``, from parsed arguments to the exit code."""
     own = {"doctor": doctor.register, "pins": pins.register, "store": store.register}
-    return {name: point.load() for name, point in registered(COMMANDS).items()} | own
+    others = registered(COMMANDS, frozenset(own))
+    return {name: register for name, point in others.items() if (register := _loaded(point)) is not None} | own
+
+
+def _loaded(point: EntryPoint) -> Callable[[Commands], None] | None:
+    try:
+        register: Callable[[Commands], None] = point.load()
+    except Exception as error:  # of another package: our commands work without it
+        print(f"warning: command {point.name!r} ({point.value}) cannot be loaded: {one_line(error)}", file=sys.stderr)
+        return None
+    return register
 
 
 def _alone() -> int:

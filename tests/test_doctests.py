@@ -58,10 +58,12 @@ def test_examples_give_the_output_they_show(module: str, capsys: pytest.CaptureF
     settings.register_profile("patient", patient)
     settings.load_profile("patient")
     runner = doctest.DocTestRunner(verbose=False)
-    for test in examples(module).values():
-        runner.run(test, clear_globs=False)
-    settings.register_profile("before", before)
-    settings.load_profile("before")
+    try:
+        for test in examples(module).values():
+            runner.run(test, clear_globs=False)
+    finally:
+        settings.register_profile("before", before)
+        settings.load_profile("before")
     assert runner.failures == 0, capsys.readouterr().out
 
 

@@ -66,7 +66,7 @@ _OWN: dict[str, Source] = {
 
 def known_datasets() -> dict[str, Source]:
     """Return every dataset that has a name."""
-    others = registered(DATASETS).items()
+    others = registered(DATASETS, frozenset(_OWN)).items()
     return _OWN | {name: Source(name, partial(_registered, point)) for name, point in others}
 
 
@@ -127,7 +127,7 @@ def _folder(folder: Path, known: dict[str, Source]) -> Source:
         )
     if read := _OWN_LAYOUTS.get(settings.layout):
         return Source(settings.name, partial(read, folder), folder.resolve())
-    others = registered(LAYOUTS)
+    others = registered(LAYOUTS, frozenset(_OWN_LAYOUTS))
     if settings.layout not in others:
         layouts = [*_OWN_LAYOUTS, *others]
         raise DataError(

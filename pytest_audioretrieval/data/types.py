@@ -138,6 +138,8 @@ class Dataset:
         choices: asked by direction ``choice``.
         rewordings: compared by direction ``texts``.
         explain: says why a clip is not relevant, where the data tell.
+        explain_command: command of this package that shows a query beside clips, called with ``DATASET --query ID``.
+        chance_command: command of this package that shows what a model guesses, called with ``MODEL --dataset NAME``.
     """
 
     name: str
@@ -152,3 +154,5 @@ class Dataset:
     choices: tuple[Choice, ...] = ()
     rewordings: tuple[Rewording, ...] = ()
     explain: Explain | None = field(default=None, repr=False, compare=False)
+    explain_command: str = ""
+    chance_command: str = ""

@@ -47,7 +47,7 @@ def single(answerer: Answerer) -> SingleModel:
     Raises:
         SpecError: it is a fusion, whose scores hold for whole rankings alone.
     """
-    if isinstance(answerer, Fusion):
+    if not hasattr(answerer, "pair_scores"):
         raise SpecError(
             f"{answerer.spec.id} fuses the scores of rankings, and has no vectors and no scores of pairs",
             remedy="name one of its parts",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,12 +38,13 @@ class SingleModel:
     def __init__(self, spec: ModelSpec, resources: Resources) -> None:
         self.spec, self.resources = spec, resources
         self._made: dict[tuple[str, ...], Any] = {}
+        self._errors: dict[str, Exception] = {}
 
     @cached_property
     def identity(self) -> ModelIdentity:
         """Weights of the model, hashed and verified without loading them."""
         at = self.resources
-        with short_waits():
+        with self._tried_once("identity"), short_waits():
             return describe(self.spec, offline=at.offline, allow_unpinned=at.allow_unpinned, pins=at.pins)
 
     @cached_property
@@ -50,7 +52,7 @@ class SingleModel:
         """The model itself, on its device."""
         at = self.resources
         identity = self.identity
-        with short_waits():
+        with self._tried_once("model"), short_waits():
             loaded = load(self.spec, identity, device=at.device, offline=at.offline, pins=at.pins)
         self.resources.store.made_on(loaded.device)
         return loaded
@@ -130,6 +132,17 @@ class SingleModel:
             f"{self.spec.id} embeds texts and has no preference among them",
             remedy="ask a pair scorer, such as an audio LLM",
         )
+
+    @contextmanager
+    def _tried_once(self, what: str) -> Iterator[None]:
+        """Raise an error again at once that took long to come: a hub that is down costs its retries once."""
+        if error := self._errors.get(what):
+            raise error.with_traceback(None)
+        try:
+            yield
+        except Exception as error:  # of a user's own factory, any
+            self._errors[what] = error
+            raise
 
     def _retriever(self) -> Retriever:
         return self.retriever

@@ -6,17 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.gate.findings import Endpoint, Finding, Level, clusters_of, head
+from pytest_audioretrieval.gate.findings import Endpoint, Finding, Level, clusters_of, common_fields
 from pytest_audioretrieval.runs.directions import DIRECTIONS
+from pytest_audioretrieval.runs.directions.two_options import CHANCE
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.retrieval import Metric
     from pytest_audioretrieval.runs.directions import Direction
     from pytest_audioretrieval.runs.run import MeasuredRun
     from pytest_audioretrieval.stats.chance import Chance
-
-#: Accuracy of guessing between two options, the one chance level that is judged.
-CHANCE = 0.5
 
 
 def judge_chance(measured: MeasuredRun, endpoint: Endpoint, level: Level) -> Finding:
@@ -42,7 +40,7 @@ def judge_chance(measured: MeasuredRun, endpoint: Endpoint, level: Level) -> Fin
     sure = corrected <= 1 - level.confidence
     side = "above_chance" if one.accuracy > CHANCE else "below_chance"
     return Finding(
-        **head(measured, endpoint),
+        **common_fields(measured, endpoint),
         baseline="chance",
         confidence=level.confidence,
         verdict=side if sure else "inconclusive",

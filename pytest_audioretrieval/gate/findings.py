@@ -106,7 +106,7 @@ def check_margin(margin: float) -> float:
     return float(margin)
 
 
-def head(measured: MeasuredRun, endpoint: Endpoint) -> dict[str, Any]:
+def common_fields(measured: MeasuredRun, endpoint: Endpoint) -> dict[str, Any]:
     """Return the fields of a finding that say who was judged on what."""
     return {
         "test": endpoint.test,

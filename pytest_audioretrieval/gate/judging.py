@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.gate.findings import Compared, Endpoint, Finding, Level, check_margin, clusters_of, head
+from pytest_audioretrieval.gate.findings import (
+    Compared,
+    Endpoint,
+    Finding,
+    Level,
+    check_margin,
+    clusters_of,
+    common_fields,
+)
 from pytest_audioretrieval.gate.losing import LostQueries
 from pytest_audioretrieval.runs import baselines
 from pytest_audioretrieval.runs.form_rows import form_rows
@@ -41,7 +49,7 @@ def judge(measured: MeasuredRun, baseline: Run, where: str, endpoint: Endpoint, 
     )
     lost = LostQueries(measured, baseline, metric, new - old if metric.higher_is_better else old - new)
     return Finding(
-        **head(measured, endpoint),
+        **common_fields(measured, endpoint),
         baseline=baseline.model.id,
         confidence=level.confidence,
         verdict=str(result.verdict),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_audioretrieval.gate.findings import Endpoint, Finding, check_margin, head
+from pytest_audioretrieval.gate.findings import Endpoint, Finding, check_margin, common_fields
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.runs.run import MeasuredRun
@@ -16,7 +16,7 @@ def judge_published(measured: MeasuredRun, published: float, source: str, endpoi
     value = metric.value(measured.run.columns)
     holds = abs(value - published) <= check_margin(endpoint.margin)
     return Finding(
-        **head(measured, endpoint),
+        **common_fields(measured, endpoint),
         baseline="published",
         confidence=1.0,
         verdict="consistent" if holds else "inconsistent",

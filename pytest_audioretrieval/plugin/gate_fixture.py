@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from pytest_audioretrieval.plugin.results import add_finding, record_and_skip
 
 if TYPE_CHECKING:
+    from pytest_audioretrieval.data.types import Dataset
     from pytest_audioretrieval.gate.findings import Claim, Compared, Endpoint, Finding
     from pytest_audioretrieval.metrics.retrieval import Metric
     from pytest_audioretrieval.plugin.session import RetrievalSession
@@ -116,19 +118,29 @@ class Gate:
         return finding
 
     def _guidance(self, finding: Finding) -> Guidance:
-        from pytest_audioretrieval.report.failure import EXAMPLES
-        from pytest_audioretrieval.report.listening import audible
         from pytest_audioretrieval.report.summary import Guidance
 
         session, model = self._session, finding.model_spec
-        told = [query for query in finding.losers[:EXAMPLES] if query.right]
-        named = {name for query in told for name in (query.shown, query.first, query.right)}
-        cache = session.places.cache
-        folder = cache / "listen" / finding.dataset if cache else None
-        clips = [clip for clip in session.measurements.dataset(self._target).clips if clip.id in named]
+        dataset = session.measurements.dataset(self._target)
+        program, spelled = "python -m pytest_audioretrieval", session.targets.spelled(finding.dataset)
+        explain = f"{program} {dataset.explain_command} {spelled}" if dataset.explain_command else ""
+        chance = f"{program} {dataset.chance_command} {shlex.quote(model)} --dataset {spelled}"
         return Guidance(
-            session.targets.spelled(finding.dataset),
             session.command(model, "--retrieval-json", "out.json"),
             session.command(model, "--retrieval-record", "changed"),
-            {clip.id: path for clip in clips if (path := audible(clip, folder)) is not None},
+            explain,
+            chance if dataset.chance_command else "",
+            self._audible(finding, dataset),
         )
+
+    def _audible(self, finding: Finding, dataset: Dataset) -> dict[str, str]:
+        """Return a file to listen to of each clip that the screen names, by id."""
+        from pytest_audioretrieval.report.failure import EXAMPLES
+        from pytest_audioretrieval.report.listening import audible
+
+        told = [query for query in finding.losers[:EXAMPLES] if query.right]
+        named = {name for query in told for name in (query.shown, query.first, query.right)}
+        cache = self._session.places.cache
+        folder = cache / "listen" / finding.dataset if cache else None
+        clips = [clip for clip in dataset.clips if clip.id in named]
+        return {clip.id: path for clip in clips if (path := audible(clip, folder)) is not None}

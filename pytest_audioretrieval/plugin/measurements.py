@@ -37,9 +37,8 @@ class Measurements:
         return self._datasets[name]
 
     def answerer(self, model: ModelSpec) -> Answerer:
-        """Return whoever answers for ``model``, hashed and loaded when that is needed."""
-        with self._tried_once("model", model.id):
-            return self._answerers.of(model)
+        """Return whoever answers for ``model``; it is hashed and loaded when that is needed."""
+        return self._answerers.of(model)
 
     def run(self, target: Target) -> MeasuredRun:
         """Return the run of a target."""
@@ -59,7 +58,7 @@ class Measurements:
 
     @contextmanager
     def _tried_once(self, kind: str, name: str) -> Iterator[None]:
-        """Remember an error that takes long to come: a hub that is down costs its retries once."""
+        """Raise an error again at once that was raised for the same before; see also ``SingleModel``."""
         if error := self._errors.get((kind, name)):
             raise error.with_traceback(None)
         try:

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_audioretrieval.plugin.settings import Settings
 
-#: Options without which the next command would not ask for the same.
-KEPT = (
-    "suite", "dataset", "baselines", "protocol", "device", "cache", "offline", "allow-unpinned",
-    "confidence", "resamples", "seed", "on-inconclusive", "laion-python",
-)  # fmt: skip
-
 
 class NextCommand:
     """Writes command lines that ask for the same tests, data and protocol."""
@@ -32,9 +26,9 @@ class NextCommand:
     def __call__(self, model: str, *more: str) -> str:
         """Return the command line for ``model``, with ``more`` arguments."""
         words = [*self._program(model), *self._option(self._model_switch, model)]
-        kept = KEPT if "--retrieval-record" in more else (*KEPT, "baseline")
+        dropped = "baseline" if "--retrieval-record" in more else None
         for option in OPTIONS:
-            if option.name in self._settings.explicit and option.name in kept:
+            if option.kept and option.name in self._settings.explicit and option.name != dropped:
                 value = self._settings[option.name]
                 values = value if option.repeatable else [value]
                 typed = [word for one in values for word in self._option(option.switch, str(one))]

@@ -33,6 +33,7 @@ class Option(NamedTuple):
         repeatable: may be given several times; the ini twin holds one value a line.
         flag: takes no value; the ini twin is a bool.
         metavar: shown in the help.
+        kept: a command that is to ask for the same has to name it again.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Option(NamedTuple):
     repeatable: bool = False
     flag: bool = False
     metavar: str | None = None
+    kept: bool = False
 
     @property
     def dest(self) -> str:
@@ -111,6 +113,7 @@ OPTIONS: tuple[Option, ...] = (
         default=("captions",),
         repeatable=True,
         metavar="NAME",
+        kept=True,
     ),
     Option(
         "dataset",
@@ -118,6 +121,7 @@ OPTIONS: tuple[Option, ...] = (
         default=(),
         repeatable=True,
         metavar="NAME_OR_FOLDER",
+        kept=True,
     ),
     Option(
         "implementation",
@@ -127,40 +131,49 @@ OPTIONS: tuple[Option, ...] = (
         parse=_module_object,
         metavar="MODULE[:OBJECT]",
     ),
-    Option("baseline", "judge against another model's stored run; default: the model's own", metavar="SPEC"),
+    Option("baseline", "judge against another model's stored run; default: the model's own", metavar="SPEC", kept=True),
     Option(
         "record",
         "write baselines instead of judging: only missing ones, also those whose outcomes changed, or all",
         parse=one_of("new", "changed", "all"),
         metavar="{new,changed,all}",
     ),
-    Option("baselines", "folder of stored runs, read and written", default="baselines", metavar="DIR"),
+    Option("baselines", "folder of stored runs, read and written", default="baselines", metavar="DIR", kept=True),
     Option(
         "protocol",
         "short-clip, full-clip, fixed-crops, processor-native, or one of ini retrieval_protocols",
         default="short-clip",
         metavar="NAME",
+        kept=True,
     ),
-    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", parse=_device, metavar="DEVICE"),
-    Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR"),
+    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", parse=_device, metavar="DEVICE", kept=True),
+    Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR", kept=True),
     Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
-    Option("offline", "never touch the network", default=False, flag=True),
-    Option("allow-unpinned", "accept a model or dataset that PINS.json does not pin", default=False, flag=True),
+    Option("offline", "never touch the network", default=False, flag=True, kept=True),
+    Option(
+        "allow-unpinned", "accept a model or dataset that PINS.json does not pin", default=False, flag=True, kept=True
+    ),
     Option(
         "on-inconclusive",
         "what an inconclusive verdict does",
         default="fail",
         parse=one_of("fail", "warn", "pass"),
         metavar="{fail,warn,pass}",
+        kept=True,
     ),
-    Option("confidence", "one-sided confidence of every bound", default=0.95, parse=_confidence, metavar="P"),
-    Option("resamples", "bootstrap resamples of the clusters", default=10_000, parse=_resamples, metavar="N"),
-    Option("seed", "of the bootstrap", default=SEED, parse=_seed, metavar="N"),
+    Option(
+        "confidence", "one-sided confidence of every bound", default=0.95, parse=_confidence, metavar="P", kept=True
+    ),
+    Option(
+        "resamples", "bootstrap resamples of the clusters", default=10_000, parse=_resamples, metavar="N", kept=True
+    ),
+    Option("seed", "of the bootstrap", default=SEED, parse=_seed, metavar="N", kept=True),
     Option(
         "laion-python",
         "Python of the environment that has laion_clap, for --model laion_clap:CHECKPOINT.pt; default: environment "
         "variable RETRIEVAL_LAION_PYTHON, else .venv-laion/bin/python, which `make laion` builds",
         metavar="PATH",
+        kept=True,
     ),
     Option("json", "write every finding as JSON", metavar="PATH"),
     Option("markdown", "write the summary as Markdown; also appended to $GITHUB_STEP_SUMMARY", metavar="PATH"),

@@ -23,7 +23,7 @@ DEFAULT_DATASETS = ("sounds",)
 
 @dataclass(frozen=True)
 class Target:
-    """Subject of one parametrized test: a model on a dataset, asked in a direction.
+    """Model, dataset and direction of one parametrized test.
 
     Attributes:
         direction: its name; ``asks`` is the direction itself.

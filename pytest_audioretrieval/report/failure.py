@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.report.columns import heading, interval
@@ -19,25 +18,25 @@ EXAMPLES = 3
 LONGEST_PATH = 400
 
 
-def explain(finding: Finding, help: Guidance) -> str:
+def explain(finding: Finding, guidance: Guidance) -> str:
     """Return the screen of a failed claim."""
     lines = [f"{finding.metric} of {heading(finding)}: {finding.verdict} (claimed: {finding.claim})", ""]
     lines += _against_chance(finding) if finding.claim == "above_chance" else _figures(finding)
     if finding.causes:
         lines += ["", f"why: {finding.causes[0]}", *(f"     {cause}" for cause in finding.causes[1:])]
-    lines += _lost_queries(finding, help)
+    lines += _lost_queries(finding, guidance)
     if finding.environment:
         lines += [
             "",
             "differs from the baseline's environment:",
             *(f"  {_short(line, 160)}" for line in finding.environment),
         ]
-    return "\n".join([*lines, "", *_next(finding, help)])
+    return "\n".join([*lines, "", *_next(finding, guidance)])
 
 
 def _against_chance(finding: Finding) -> Iterator[str]:
     choices = f"{finding.queries} choices in {finding.clusters} clusters"
-    yield f"  accuracy {finding.new_value:.4f} of {choices}; chance is 0.5"
+    yield f"  accuracy {finding.new_value:.4f} of {choices}; chance is {finding.baseline_value:g}"
     yield from (f"  {line}" for line in finding.chance)
 
 
@@ -65,7 +64,7 @@ def _settling(finding: Finding) -> str:
     return f"about {finding.clusters_needed} clusters would settle it at this spread"
 
 
-def _lost_queries(finding: Finding, help: Guidance) -> Iterator[str]:
+def _lost_queries(finding: Finding, guidance: Guidance) -> Iterator[str]:
     if not finding.losers:
         return
     yield ""
@@ -76,15 +75,14 @@ def _lost_queries(finding: Finding, help: Guidance) -> Iterator[str]:
         if not query.right:
             yield f"               first now: {_short(query.first)}"
             continue
-        if clip := help.audible.get(query.shown):
+        if clip := guidance.audible.get(query.shown):
             yield f"                    clip: {_short(clip, LONGEST_PATH)}"
-        yield f"               first now: {_short(help.audible.get(query.first, query.first), LONGEST_PATH)}"
+        yield f"               first now: {_short(guidance.audible.get(query.first, query.first), LONGEST_PATH)}"
         if query.why:
             yield f"                  breaks: {_short(query.why, 160)}"
-        yield f"             should have: {_short(help.audible.get(query.right, query.right), LONGEST_PATH)}"
-    if told and any(query.why for query in finding.losers):
-        shown = f"{help.dataset} --query {finding.losers[0].id}"
-        yield f"what sounds when: python -m pytest_audioretrieval reasonaudio show {shown}"
+        yield f"             should have: {_short(guidance.audible.get(query.right, query.right), LONGEST_PATH)}"
+    if guidance.explain_command and told and any(query.why for query in finding.losers):
+        yield f"what sounds when: {guidance.explain_command} --query {finding.losers[0].id}"
 
 
 def _short(text: str, width: int = WIDTH) -> str:
@@ -92,22 +90,23 @@ def _short(text: str, width: int = WIDTH) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
-def _next(finding: Finding, help: Guidance) -> Iterator[str]:
+def _next(finding: Finding, guidance: Guidance) -> Iterator[str]:
     if finding.claim == "consistent":
         yield f"next: compare protocol and dataset revision with the published run ({finding.source})"
         return
     if finding.claim == "above_chance":
-        model = shlex.quote(finding.model_spec)
-        yield "next: these choices do not show that the model reads this property; what it reads, and what it guesses:"
-        yield f"      python -m pytest_audioretrieval binding {model} --dataset {help.dataset}"
+        shows = "; what it reads, and what it guesses:" if guidance.chance_command else ""
+        yield f"next: these choices do not show that the model reads this property{shows}"
+        if guidance.chance_command:
+            yield f"      {guidance.chance_command}"
         if finding.verdict == "inconclusive":
             yield "      to judge the other claims alone: -k 'not above_chance'"
         return
     if finding.verdict == "regressed":
-        yield f"next: find what changed (weights, libraries, audio); all figures: {help.json_command}"
+        yield f"next: find what changed (weights, libraries, audio); all figures: {guidance.json_command}"
     elif finding.claim == "superior":
         yield "next: add clips until a gain of this size shows, or claim non_inferior"
     else:
         yield "next: ask for a margin these data can certify, or add clips until the interval fits"
     if finding.baseline == finding.model:
-        yield f"      or accept the new state as the baseline: {help.record_command}"
+        yield f"      or accept the new state as the baseline: {guidance.record_command}"

@@ -45,13 +45,15 @@ class Guidance:
     """Help that the screen of a failed claim gives.
 
     Attributes:
-        dataset: the dataset as a command takes it.
+        explain_command: the command that shows a query beside clips, less the query's id; may be empty.
+        chance_command: the command that shows what a model reads and what it guesses; may be empty.
         json_command: the command that writes all figures.
         record_command: the command that accepts the new state as the baseline.
         audible: id of a clip -> where a person can listen to it; what is no clip is not in it.
     """
 
-    dataset: str
     json_command: str
     record_command: str
+    explain_command: str = ""
+    chance_command: str = ""
     audible: dict[str, str] = field(default_factory=dict)

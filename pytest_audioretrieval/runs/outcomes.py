@@ -73,7 +73,7 @@ class Outcomes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 #: Columns that runs of some directions alone have.
-OPTIONAL = ("forms", "source_rank", "swap_distance", "paraphrase_distance", "relevant_ranks")
+OPTIONAL = tuple(one.name for one in msgspec.structs.fields(Outcomes) if one.default is None and one.name != "slice")
 
 
 class Shown(NamedTuple):

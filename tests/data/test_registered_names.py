@@ -30,7 +30,7 @@ def laid_out(folder: Path, loading: Loading) -> str:
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     points = {DATASETS: {"mine": "named"}, LAYOUTS: {"theirs": "laid_out"}}
 
-    def found(group: str) -> dict[str, EntryPoint]:
+    def found(group: str, own: frozenset[str] = frozenset()) -> dict[str, EntryPoint]:
         return {name: EntryPoint(name, f"{__name__}:{value}", group) for name, value in points[group].items()}
 
     monkeypatch.setattr(registry, "registered", found)

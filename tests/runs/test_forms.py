@@ -271,8 +271,8 @@ CONTRADICTIONS = [
     (put("queries.source_rank", None), "direction is 'forms' without queries.source_rank"),
     (put("queries.forms", None), "direction is 'forms' without queries.forms"),
     (put("queries.forms", {}), "queries.forms are none, expected command, question, indirect, key_phrase, statement"),
-    (put("direction", "t2a"), "direction is 't2a' with queries.forms"),
-    (put("direction", "a2t"), "direction is 'a2t' with queries.forms"),
+    (put("direction", "t2a"), "direction is 't2a' with queries.source_rank"),
+    (put("direction", "a2t"), "direction is 'a2t' with queries.source_rank"),
 ]
 
 

@@ -39,7 +39,7 @@ def named(name: str) -> Direction:
 def refuse_unasked(dataset: Dataset, direction: Direction) -> None:
     """Raise ``DataError`` where ``dataset`` asks nothing in ``direction``; it names the directions it is for."""
     if not direction.items(dataset):
-        there = ", ".join(one.name for one in _ALL if one.items(dataset))
+        there = ", ".join(one.name for one in DIRECTIONS.values() if one.items(dataset))
         raise DataError(
             f"dataset {dataset.name!r} asks nothing in direction {direction.name}: it is for direction {there}",
             remedy="choose a suite that asks so (--retrieval-suite), or another dataset (--retrieval-dataset)",

@@ -89,6 +89,7 @@ def _rewordings(plans: dict[str, ScenePlan]) -> Iterator[Rewording]:
 
 def _dataset(choices: tuple[Choice, ...], rewordings: tuple[Rewording, ...], clips: tuple[Clip, ...]) -> Dataset:
     return Dataset(
+        chance_command="binding",
         name="binding",
         revision=REVISION,
         clips=clips,

@@ -61,6 +61,7 @@ def load_masb(folder: Path) -> Dataset:
     notes["choices left out: their clip is missing"] = sum(row.recording not in excerpts for row in rows)
     rewordings = tuple(map(_rewording, rows))
     return Dataset(
+        chance_command="binding",
         name=settings.name,
         revision=None,
         clips=clips,

@@ -94,4 +94,5 @@ def _dataset(
         queries=queries,
         choices=choices,
         explain=explain,
+        explain_command="reasonaudio show",
     )

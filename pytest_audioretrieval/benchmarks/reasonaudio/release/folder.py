@@ -99,6 +99,7 @@ def load_reasonaudio(folder: Path, *, progress: Progress = iter) -> Dataset:
         queries=queries,
         choices=choices,
         explain=explain_by(items, release.composites) if release.composites else None,
+        explain_command="reasonaudio show",
     )
 
 
