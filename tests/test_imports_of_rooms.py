@@ -15,6 +15,7 @@ from tools.draw_architecture import PACKAGE, PICTURE, Graph, imports_of, picture
 
 ROOT = Path(__file__).parents[1]
 LINT = Path(sys.executable).with_name("lint-imports")
+linted = pytest.mark.skipif(not LINT.exists(), reason="needs import-linter, which make lint has")
 
 ROOMS = "A room imports only from the rooms below it"
 CIRCLES = "No folder or file imports in a circle"
@@ -67,6 +68,7 @@ def test_a_circle_is_found_wherever_the_import_stands(tmp_path: Path) -> None:
     assert list(circles(graph)) == [["p.a", "p.b", "p.c"]]
 
 
+@linted
 @pytest.mark.parametrize(
     ("file", "planted", "contract", "named"),
     [
@@ -89,6 +91,7 @@ def test_what_is_planted_is_refused(file: str, planted: str, contract: str, name
     assert named in said
 
 
+@linted
 def test_the_contracts_are_kept() -> None:
     code, said = _linted(ROOT)
     assert code == 0, said

@@ -20,6 +20,7 @@ from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import parse
 from tests.models.hub.stub import ALWAYS, HubStub, point_client
 from tests.models.tiny_qwen2_audio import build_tiny_qwen2_audio
+from tests.versions import needs
 
 COMMIT, OTHER = "0123456789abcdef0123456789abcdef01234567", "f" * 40
 UNWANTED = {
@@ -108,6 +109,7 @@ def test_a_name_that_the_client_refuses() -> None:
     assert "could not be downloaded" in error_of(text, allow_unpinned=True)
 
 
+@needs("huggingface-hub", "1", "it resumes a transfer that breaks")
 def test_a_connection_that_breaks(stub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     stub.broken["model.safetensors"] = ALWAYS

@@ -26,12 +26,14 @@ from pytest_audioretrieval.pinning import spec as specs
 from pytest_audioretrieval.pinning.pins import Pin, Pins
 from pytest_audioretrieval.pinning.protocol import Protocol
 from pytest_audioretrieval.pinning.spec import ModelSpec, parse
+from tests.versions import needs
 
 
 def identity(spec: ModelSpec) -> ModelIdentity:
     return describe(spec, offline=True, allow_unpinned=False)
 
 
+@needs("transformers", "5", "it writes processor_config.json")
 def test_a_folder_is_its_files(copy: Path) -> None:
     found = identity(parse(str(copy)))
     names = sorted(

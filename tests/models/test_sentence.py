@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, BertConfig, BertModel, BertTokenizer
 from pytest_audioretrieval.errors import ModelError, PinError
 from pytest_audioretrieval.models import sentence
 from pytest_audioretrieval.models.sentence import SentenceEncoder, find_minilm
+from tests.versions import skip_before_transformers_5
 
 TEXTS = ["a dog barks", "rain", "a man speaks while a dog barks in the rain", "dog"]
 MEAN = {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
@@ -34,6 +35,7 @@ def write(path: Path, value: Any) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A random encoder in the layout of sentence-transformers."""
+    skip_before_transformers_5()
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(set(" ".join(TEXTS).split()))]
     config = BertConfig(
         vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,

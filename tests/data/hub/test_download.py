@@ -17,7 +17,9 @@ from pytest_audioretrieval.pinning.pins import Pin, Revision
 from tests.data.hub.conftest import OTHER, digests
 from tests.data.hub.test_rows import FIRST, SECOND, SET, files
 from tests.models.hub.stub import ALWAYS, HubStub
+from tests.versions import needs
 
+BREAKS = needs("huggingface-hub", "1", "it resumes a transfer that breaks")
 COLD = "download it once with a network connection"
 ADD = "python -m pytest_audioretrieval pins add datasets/owner/rows@"
 
@@ -56,6 +58,7 @@ def test_offline_cold_then_warm(hub: HubStub) -> None:
     assert hub.asked == []
 
 
+@BREAKS
 def test_offline_with_half_of_it(hub: HubStub) -> None:
     """A broken transfer leaves a cache that lacks a file; it never passes as complete, and is completed online."""
     hub.broken[SECOND] = ALWAYS
@@ -106,6 +109,7 @@ def test_several_splits_at_once(hub: HubStub) -> None:
     assert len({part.name.partition("-")[0] for part in found}) == 2
 
 
+@BREAKS
 def test_a_broken_transfer_is_resumed_where_it_broke(hub: HubStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 256)
     hub.broken[SECOND] = 1

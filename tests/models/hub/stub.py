@@ -241,15 +241,17 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
 
 def point_client(hub: HubStub, cache: Path, patch: pytest.MonkeyPatch) -> None:
     """Point the real client at ``hub``, with an empty cache and no token, and let it not sleep between tries."""
-    from huggingface_hub import constants
+    from huggingface_hub import constants, file_download
 
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         patch.delenv(name, raising=False)
         patch.delenv(name.lower(), raising=False)
     patch.setattr(constants, "ENDPOINT", hub.url)
-    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    for module in (constants, file_download):  # huggingface_hub before 1 has it in both
+        template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+        patch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
     patch.setattr(constants, "HF_HUB_CACHE", str(cache))
     patch.setattr(constants, "HF_HUB_OFFLINE", False)
     patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
-    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
     patch.setattr("time.sleep", lambda _: None)

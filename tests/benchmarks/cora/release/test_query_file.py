@@ -167,7 +167,7 @@ def test_bytes_that_are_no_utf8_and_a_byte_order_mark_are_refused(tmp_path: Path
     write = jsonl if name.endswith("l") else as_csv
     text = write(tmp_path / name, [{**ROW, "caption": "é"}]).read_bytes()
     (tmp_path / name).write_bytes(text.replace("é".encode(), b"\xe9").replace(rb"\u00e9", b"\xe9"))
-    with pytest.raises(DataError, match=rf"q\.\w+:{1 if name.endswith('l') else 2}: (?i:invalid UTF-8)"):
+    with pytest.raises(DataError, match=rf"q\.\w+:{1 if name.endswith('l') else 2}: .*(?i:UTF-8)"):
         load_cora(tmp_path / name)
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text)
     with pytest.raises(DataError, match="byte order mark: save it as UTF-8 without one"):
