@@ -30,6 +30,6 @@ def test_it_is_recorded_and_judged(project: Project, monkeypatch: pytest.MonkeyP
 
 def test_a_name_without_a_direction_is_one_line(project: Project) -> None:
     project.pytester.makepyfile(test_toys=SUITE)
-    expected = "one of t2a, a2t, forms, choice, texts"
+    expected = f"one of {', '.join(directions.DIRECTIONS)}"
     result = project.run()
     result.stdout.fnmatch_lines([f"*marker retrieval: direction 'loud', expected {expected}: correct it"])

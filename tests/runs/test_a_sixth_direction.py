@@ -59,5 +59,5 @@ def test_it_is_measured_stored_read_and_judged() -> None:
 
 
 def test_without_its_line_it_is_nowhere() -> None:
-    with pytest.raises(SpecError, match="direction is 'loud', expected one of t2a, a2t, forms, choice, texts"):
+    with pytest.raises(SpecError, match=f"direction is 'loud', expected one of {', '.join(directions.DIRECTIONS)}: "):
         measure(Fake(VECTORS), dataset(caption(0, "rain", [])), "loud")

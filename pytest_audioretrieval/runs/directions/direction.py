@@ -45,10 +45,10 @@ class Direction(Protocol):
         name: as in markers, ids and stored runs.
         usual: asked where nobody says which direction.
         chance: mean accuracy that guessing has; None where all of a pool are ranked.
-        columns: those of ``outcomes.OPTIONAL`` that every run has; a run has no other but ``optional``.
-        optional: those that a run may have.
-        apart: greatest margin, either way.
-        same_pool: what is equal where the pools of two runs are, and what may differ all the same.
+        columns: the columns of ``outcomes.OPTIONAL`` that every run of this direction has.
+        optional: the columns of it that a run may have; it has no others.
+        apart: the greatest absolute value of a margin.
+        same_pool: words for an error: what two runs with one pool share, and what of their datasets may differ.
     """
 
     @property

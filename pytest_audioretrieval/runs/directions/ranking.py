@@ -51,7 +51,7 @@ def without_forms(dataset: Dataset) -> Dataset:
 
 
 class PoolRanking:
-    """Answers that every direction gives alike which ranks a whole pool."""
+    """Base of the directions that rank a whole pool."""
 
     usual = False
     chance = None

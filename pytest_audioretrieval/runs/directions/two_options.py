@@ -22,7 +22,7 @@ LAST_RANK = 2
 
 
 class TwoOptions:
-    """Answers that every direction gives alike whose queries have two candidates."""
+    """Base of the directions whose queries have two candidates."""
 
     usual = False
     chance = CHANCE
