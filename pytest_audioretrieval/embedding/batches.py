@@ -205,6 +205,6 @@ def naming(what: str, names: Sequence[str]) -> Iterator[None]:
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         if isinstance(error, SystemExit):  # pytest would end with it without a word
             error = ModelError(
-                f"the model ended the process (exit {error.code})", remedy="let it raise an error instead"
+                f"the model ended the process (exit {one_line(error)})", remedy="let it raise an error instead"
             )
         raise error.about(f"{what} {shown}{more}") from None

@@ -24,7 +24,7 @@ class RetrievalError(Exception):
     'clips.csv:3: id is empty, expected a name: write one'
     """
 
-    def __init__(self, found: str = "", expected: str = "", remedy: str = "") -> None:
+    def __init__(self, found: str = "no reason was given", expected: str = "", remedy: str = "") -> None:
         # All of them positional, because an error that crosses processes is made anew from its arguments.
         super().__init__(found, expected, remedy)
         self.found, self.expected, self.remedy = found, expected, remedy

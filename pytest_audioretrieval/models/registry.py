@@ -222,7 +222,7 @@ def _called(
         return function(*arguments, **options)
     except SystemExit as error:  # pytest would end with it without a word
         raise ModelError(
-            f"model {spec.text!r}: its {what} ended the process (exit {error.code})",
+            f"model {spec.text!r}: its {what} ended the process (exit {one_line(error)})",
             remedy="let it raise an error instead",
         ) from None
 

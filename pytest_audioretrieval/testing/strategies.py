@@ -45,7 +45,7 @@ LARGE = 24
 #: About one input in this many has a large or huge pool.
 RARITY = 40
 #: Distance of near-ties before vectors are normalised.
-NEAR_TIE = 1e-7
+NUDGE = 1e-7
 #: Fractions are multiples of one over this number.
 GRID = 4096
 #: Values of the components of a vector before it is normalised, simplest first.
@@ -259,7 +259,7 @@ def unit_embeddings(draw: Draw, count: int, dims: int) -> Vectors:
     if kind != "plain" and count > 1:
         original = draw(st.integers(0, count - 1))
         rows[draw(st.integers(0, count - 1))] = rows[original]
-        rows[original, draw(st.integers(0, dims - 1))] += NEAR_TIE if kind == "near-ties" else 0
+        rows[original, draw(st.integers(0, dims - 1))] += NUDGE if kind == "near-ties" else 0
     return _unit(rows)
 
 
