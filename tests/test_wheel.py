@@ -113,6 +113,12 @@ def test_it_holds_what_the_package_reads_and_nothing_else(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_an_index_would_take_it(wheel: Path, tmp_path: Path) -> None:
+    """The description of the project can be rendered, and the metadata are whole."""
+    pytest.importorskip("twine")
+    assert "PASSED" in done("-m", "twine", "check", "--strict", wheel, cwd=tmp_path, NO_COLOR="1")
+
+
 def test_what_is_imported_is_what_was_installed(site: Path, tmp_path: Path) -> None:
     package, pins, distribution, points, clips = done("-c", IMPORTED, cwd=tmp_path, PYTHONPATH=str(site)).splitlines()
     assert Path(package) == site / "pytest_audioretrieval/__init__.py"
