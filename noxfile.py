@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nox
 from packaging.requirements import Requirement
@@ -62,7 +63,7 @@ def wheel(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *map(str, (folder / "dist").iterdir()))
     (built,) = (folder / "dist").glob("*.whl")
     session.install(str(built))
-    with session.chdir(folder):
+    with TemporaryDirectory() as elsewhere, session.chdir(elsewhere):
         session.run("pytest", "--model", "builtin/tiny-clap-fused", env=ENVIRONMENT)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from docs import generated
 from pytest_audioretrieval.plugin.settings import OPTIONS
 from pytest_audioretrieval.stats.verdict import Verdict
 from tests.docs.screens import ROOT
+from tools.draw_architecture import PACKAGE
 
 DOCS = ROOT / "docs"
 CODE = [path for room in ("pytest_audioretrieval", "suites", "bench", "tools") for path in (ROOT / room).rglob("*.py")]
@@ -64,11 +66,27 @@ def test_files_that_a_page_names_exist(page: str) -> None:
     """Paths in backticks that end in ``.py`` or ``/`` are of the package or of the repository; NAME stands for any."""
     named = re.findall(r"`([\w/.]+(?:\.py|/))`", (ROOT / page).read_text(encoding="utf-8"))
     assert named
-    gone = [name for name in named if not any((top / name).exists() for top in (ROOT, ROOT / "pytest_audioretrieval"))]
-    assert [name for name in gone if "NAME" not in name] == []
+    assert [name for name in named if not _exists(name) and "NAME" not in name] == []
+
+
+def test_files_that_any_page_names_in_a_room_exist() -> None:
+    rooms = "|".join(path.name for path in [*ROOT.iterdir(), *(ROOT / PACKAGE).iterdir()] if path.is_dir())
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
+        named = re.findall(rf"`((?:{rooms})/[\w/.-]+\.py)`", page.read_text(encoding="utf-8"))
+        assert [name for name in named if not _exists(name) and "NAME" not in name] == [], page
+
+
+def test_modules_that_a_page_imports_exist() -> None:
+    for page in DOCS.rglob("*.md"):
+        for module in re.findall(r"^ *from (pytest_audioretrieval[\w.]*) import", page.read_text("utf-8"), flags=re.M):
+            assert find_spec(module) is not None, (page, module)
 
 
 def test_pages_that_the_code_names_exist() -> None:
     named = {page for path in CODE for page in re.findall(r"docs/[\w/.-]+\.(?:md|csv|svg)", path.read_text("utf-8"))}
     assert named
     assert [page for page in sorted(named) if not (ROOT / page).exists()] == []
+
+
+def _exists(name: str) -> bool:
+    return any((top / name).exists() for top in (ROOT, ROOT / PACKAGE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.toys import Project
+from tests.plugin.toys import Project, skip_without_xdist
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +24,7 @@ raise SystemExit(code)
 
 
 def loaded(project: Project, *args: str) -> list[str]:
+    skip_without_xdist(args)
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *args], cwd=project.path, capture_output=True, text=True, check=False
     )

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -138,6 +139,12 @@ def write_clips(folder: Path, names: Sequence[str] | None = None, *, name: str =
     return folder
 
 
+def skip_without_xdist(args: Sequence[str]) -> None:
+    """Skip a test that asks for several processes where pytest-xdist is not installed."""
+    if find_spec("xdist") is None and any(re.match(r"-n\d", one) for one in args):
+        pytest.skip("needs pytest-xdist")
+
+
 class Project:
     """A user's project: the toy model, a suite, an ini file; baselines lie in its ``baselines/``."""
 
@@ -163,10 +170,12 @@ class Project:
 
     def run(self, *args: str, **keywords: object) -> pytest.RunResult:
         """pytest, in this process."""
+        skip_without_xdist(args)
         return self.pytester.runpytest_inprocess(*args, **keywords)  # type: ignore[arg-type]
 
     def process(self, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """pytest, in a process of its own, its output in pipes."""
+        skip_without_xdist(args)
         return subprocess.run(
             [sys.executable, "-m", "pytest", *args],
             cwd=self.path,
