@@ -19,6 +19,8 @@ from pytest_audioretrieval.data.sounds.vocabulary import RECORDINGS
 from pytest_audioretrieval.errors import PinError
 from pytest_audioretrieval.pinning.pins import load_pins
 
+pytestmark = pytest.mark.slow
+
 PINNED = load_pins().dataset_fingerprint("builtin/sounds")
 FOLDER = Path(str(render.FOLDER))
 
@@ -39,7 +41,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_loading_twice_gives_the_same_and_its_clips_read_as_rendered(cache: Path) -> None:
     compositions = recipe.compositions("test")
     loaded, again = dataset.load_sounds(PINNED), dataset.load_sounds(PINNED, cache=cache)
@@ -79,7 +80,6 @@ def damages(index: bytes) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", list(damages(b"[]")))
 def test_a_damaged_index_is_rebuilt(cache: Path, tmp_path: Path, damage: str) -> None:
     (name,) = [path.name for path in cache.iterdir()]
@@ -90,7 +90,6 @@ def test_a_damaged_index_is_rebuilt(cache: Path, tmp_path: Path, damage: str) ->
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_warns_once_and_works(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with warnings.catch_warnings(record=True) as caught:
@@ -120,7 +119,6 @@ def test_other_sounds_than_the_pinned_are_refused(load) -> None:  # type: ignore
         load("0" * 64)
 
 
-@pytest.mark.slow
 def test_an_index_does_not_vouch_for_itself(cache: Path) -> None:
     with pytest.raises(PinError):
         dataset.load_sounds("0" * 64, cache=cache)

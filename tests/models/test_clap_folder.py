@@ -19,6 +19,8 @@ from pytest_audioretrieval.models.clap import Clap
 from pytest_audioretrieval.pinning.protocol import NAMED
 from tests.models.tiny_clap import TRANSFORMERS
 
+pytestmark = pytest.mark.slow
+
 SHORT = NAMED["short-clip"]
 #: The file that holds the settings of the log-mels.
 FRONT = "processor_config.json" if TRANSFORMERS >= (5, 0) else "preprocessor_config.json"
@@ -146,7 +148,6 @@ def test_code_in_a_folder_is_neither_run_nor_asked_about(
     np.testing.assert_array_equal(made, plain)
 
 
-@pytest.mark.slow
 def test_loading_says_nothing_and_leaves_transformers_as_it_was(tiny_clap: Path, copy: Path) -> None:
     """A process of its own is needed: transformers' log handler keeps the stderr of its import."""
     _edit("config.json", lambda content: content["text_config"].update(num_hidden_layers=2))(copy)

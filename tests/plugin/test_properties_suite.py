@@ -7,6 +7,8 @@ import pytest
 from pytest_audioretrieval.testing.properties import CATALOGUE
 from tests.plugin.toys import counts, has_traceback
 
+pytestmark = pytest.mark.slow
+
 #: Ranks as they are written down; ``recall`` is wrong where several candidates are relevant.
 MINE = """
 import numpy as np

@@ -6,6 +6,8 @@ import pytest
 
 from tests.plugin.toys import Project
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def empty(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
@@ -73,7 +75,6 @@ def test_the_protocol_suite_passes_on_a_model_that_is_measurable(project: Projec
     assert result.ret == 0, result.outlines
 
 
-@pytest.mark.slow
 def test_the_protocol_suite_sees_what_is_wrong(project: Project) -> None:
     """Vectors that depend on the batch, and one vector for two clips."""
     project.pytester.makepyfile(

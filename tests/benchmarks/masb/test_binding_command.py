@@ -90,6 +90,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "binding_toys.py").write_text(MODELS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "registered", lambda group, own=frozenset(): {})
     monkeypatch.setitem(registry._OWN, "binding", registry.Source("binding", lambda loading: built()))
     return tmp_path
 

@@ -18,6 +18,8 @@ from pytest_audioretrieval.benchmarks.cora.analyses.pools import pools
 from pytest_audioretrieval.report.tables.table import Table
 from tests.benchmarks.cora.analyses.planted import FORMS, VectorModel, ask, cells
 
+pytestmark = pytest.mark.slow
+
 CLIPS = 61
 STEP = 2 * np.pi / CLIPS
 LIFT = 0.6

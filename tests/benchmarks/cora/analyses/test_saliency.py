@@ -29,6 +29,8 @@ from pytest_audioretrieval.pinning.protocol import NAMED
 from pytest_audioretrieval.pinning.spec import BUILTIN
 from pytest_audioretrieval.runs.directions.forms import with_forms
 
+pytestmark = pytest.mark.slow
+
 CLIPS = 40
 
 

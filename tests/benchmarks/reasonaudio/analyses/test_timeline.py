@@ -16,6 +16,8 @@ from pytest_audioretrieval.benchmarks.reasonaudio.release.folder import write_qu
 from pytest_audioretrieval.errors import DataError
 from tests.benchmarks.reasonaudio.toy_corpus import clip
 
+pytestmark = pytest.mark.slow
+
 RIGHT = clip("dog 0-1000, church-bell 500-3000", 0)
 WITH_SIREN = clip("dog 0-1000, church-bell 500-3000, siren 3100-5600", 1)
 ONE_ALONE = clip("rain 0-1000, dog 1100-2000", 2)
@@ -148,7 +150,6 @@ def test_a_release_without_constraints_has_nothing_to_show(folder: Path) -> None
         shown(folder, "mix-001")
 
 
-@pytest.mark.slow
 def test_the_built_in_corpus_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure of the packaged suite names its queries, and no folder holds them."""
     monkeypatch.chdir(tmp_path)

@@ -25,6 +25,8 @@ from pytest_audioretrieval.benchmarks.reasonaudio.release.reader import read_rel
 from pytest_audioretrieval.errors import DataError, SpecError
 from tests.benchmarks.reasonaudio.corpus.tones import make_sounds, tone, write
 
+pytestmark = pytest.mark.slow
+
 CLIPS, SECONDS = 60, 3
 COMMAND = [sys.executable, "-m", "pytest_audioretrieval", "reasonaudio", "build"]
 #: As many as so few short clips allow.
@@ -71,7 +73,6 @@ def a_clip(out: Path, ending: str = "flac") -> Path:
 # What is built
 
 
-@pytest.mark.slow
 def test_files_are_clips_with_their_metadata(whole: Path, sounds: Path) -> None:
     release = read_release(whole)
     composites, digests = release.composites.values(), release.digests
@@ -100,7 +101,6 @@ def test_files_are_clips_with_their_metadata(whole: Path, sounds: Path) -> None:
         np.testing.assert_array_equal(samples, render(composite, atoms, SECONDS))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 def test_bytes_do_not_depend_on_the_number_of_processes(
     sounds: Path, whole: Path, tmp_path: Path, workers: int
@@ -127,7 +127,6 @@ def kill_when(files: int, sounds: Path, out: Path) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_and_run_again(sounds: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for clips in (1, 31, 70):
@@ -164,7 +163,6 @@ def lose_recipe(out: Path) -> None:
     (out / "corpus.json").unlink()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("harm", [damage, empty, lose_recipe])
 def test_whatever_was_damaged_is_made_again(sounds: Path, whole: Path, out: Path, harm: Callable[[Path], None]) -> None:
     harm(out)
@@ -173,7 +171,6 @@ def test_whatever_was_damaged_is_made_again(sounds: Path, whole: Path, out: Path
     assert contents(out) == contents(whole)
 
 
-@pytest.mark.slow
 def test_what_is_whole_is_left_alone(sounds: Path, out: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (out / "clips").iterdir()}
     a_clip(out).write_bytes(b"damaged")
@@ -202,7 +199,6 @@ def test_another_corpus_is_not_built_over(sounds: Path, out: Path, tmp_path: Pat
     assert contents(out) == before
 
 
-@pytest.mark.slow
 def test_sounds_that_change_meanwhile_are_noticed(sounds: Path, tmp_path: Path) -> None:
     other = tmp_path / "sounds"
     shutil.copytree(sounds, other)
@@ -231,7 +227,6 @@ def test_another_dataset_is_not_written_over(sounds: Path, tmp_path: Path, name:
     assert list(contents(tmp_path)) == [name]
 
 
-@pytest.mark.slow
 def test_a_second_build_at_the_same_time_is_refused(sounds: Path, whole: Path, tmp_path: Path) -> None:
     """It would take the first one's unfinished files for foreign or abandoned ones."""
     out = tmp_path / "out"
@@ -259,7 +254,6 @@ def test_places_that_cannot_be(sounds: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 def test_a_clip_that_cannot_be_written_is_named(sounds: Path, out: Path) -> None:
     clip = a_clip(out)
     clip.unlink()
@@ -313,7 +307,6 @@ def test_a_recipe_of_another_schema_or_none(sounds: Path, out: Path) -> None:
 # The command
 
 
-@pytest.mark.slow
 def test_the_command_tells_hash_and_errors(
     sounds: Path, whole: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
