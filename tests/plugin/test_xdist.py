@@ -68,6 +68,7 @@ def test_judging(both: Project, way: tuple[str, ...]) -> None:
 
 
 def test_cases_of_one_model_and_dataset_are_one_group(both: Project) -> None:
+    pytest.importorskip("xdist")
     both.pytester.makeconftest(
         """
         def pytest_collection_finish(session):
