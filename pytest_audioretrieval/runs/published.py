@@ -49,7 +49,7 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidates: Candidates
 
 
-class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PrintedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A column of a printed table: numbers have a unit and decimals (the fewest, where rows differ), labels neither."""
 
     name: str
@@ -57,13 +57,13 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decimals: int = 0
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PrintedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A printed table; ``candidates`` is the pool that the text, or else the numbers, state, ``evidence`` the place."""
 
     number: int
     caption: str
     candidates: Candidates
-    columns: list[Column]
+    columns: list[PrintedColumn]
     rows: list[list[str | int | float]]
     evidence: str = ""
 
@@ -84,7 +84,7 @@ class Publication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     figures: list[Figure]
     differences: list[Difference] = []
     stated: list[Stated] = []
-    tables: list[Table] = []
+    tables: list[PrintedTable] = []
 
 
 def read(path: Path) -> Publication:
