@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from pytest_audioretrieval.commands.common import Commands
 
+    Register = Callable[[Commands], None]
+
+PROGRAM = "python -m pytest_audioretrieval"
 #: Exit code of an error that is told in one line.
 WRONG = 2
 #: As the shell says it of a process that the signal of a broken pipe has ended.
@@ -30,34 +33,36 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 2 after an error, which is one line on stderr."""
-    parser = command_line()
-    parsed = parser.parse_args(arguments)
+    typed = sys.argv[1:] if arguments is None else arguments
     try:
+        parser = command_line(next(iter(typed), ""))
+        parsed = parser.parse_args(typed)
         return int(parsed.run(parsed))
     except RetrievalError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
         return WRONG
 
 
-def command_line() -> argparse.ArgumentParser:
-    """Return the parser of all commands, those of other packages included."""
-    parser = _Parser(prog="python -m pytest_audioretrieval", description=__doc__)
+def command_line(wanted: str = "") -> argparse.ArgumentParser:
+    """Return the parser of ``wanted`` where it is a command of this package, else of all commands, others' included."""
+    own = {"doctor": doctor.register, "pins": pins.register, "store": store.register}
+    found = {wanted: own[wanted]} if wanted in own else {**_others(frozenset(own)), **own}
+    parser = _Parser(prog=PROGRAM, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for _, register in sorted(_registered().items()):
+    for _, register in sorted(found.items()):
         register(commands)
     return parser
 
 
-def _registered() -> dict[str, Callable[[Commands], None]]:
-    """Return, by name, the functions that add a command; each sets ``run``, from parsed arguments to the exit code."""
-    own = {"doctor": doctor.register, "pins": pins.register, "store": store.register}
-    others = registered(COMMANDS, frozenset(own))
-    return {name: register for name, point in others.items() if (register := _loaded(point)) is not None} | own
+def _others(own: frozenset[str]) -> dict[str, Register]:
+    """Return, by name, the functions that add a registered command; each sets ``run``, from arguments to exit code."""
+    found = {name: _loaded(point) for name, point in registered(COMMANDS, own).items()}
+    return {name: register for name, register in found.items() if register is not None}
 
 
-def _loaded(point: EntryPoint) -> Callable[[Commands], None] | None:
+def _loaded(point: EntryPoint) -> Register | None:
     try:
-        register: Callable[[Commands], None] = point.load()
+        register: Register = point.load()
     except Exception as error:  # of another package: our commands work without it
         print(f"warning: command {point.name!r} ({point.value}) cannot be loaded: {one_line(error)}", file=sys.stderr)
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_audioretrieval.base.devices import DEVICE
+from pytest_audioretrieval.base.devices import checked_device
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.errors import SpecError
 
@@ -43,9 +43,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _device(text: str) -> str:
-    if not DEVICE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected auto, cpu, cuda, cuda:N or mps")
-    return text
+    try:
+        return checked_device(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected {error}") from None
 
 
 @dataclass(frozen=True)

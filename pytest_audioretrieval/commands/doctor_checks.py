@@ -43,8 +43,8 @@ def check(session: RetrievalSession, asked: NeedsByTarget) -> list[Row]:
     rows = [row for model in models.values() for row in _model(model, session)]
     rows += [_dataset(target, session) for target in sources.values()]
     rows += [_baseline(target, session) for target, needs in asked.items() if needs.run]
-    timed = {target.model.id: target.model for target, needs in asked.items() if needs.figures}
-    rows += [row for model in timed.values() for row in _figures(model, session)]
+    timed = {target.model.id: target.model for target, needs in asked.items() if needs.costs}
+    rows += [row for model in timed.values() for row in _costs(model, session)]
     rows += [*_packages(), *([_benchmark(session)] if timed else []), _device(session), _store(session)]
     if any(model.kind == "hub" for model in models.values()):
         rows.append(_hub_cache())
@@ -52,12 +52,8 @@ def check(session: RetrievalSession, asked: NeedsByTarget) -> list[Row]:
 
 
 def _wrong(what: str, name: str, error: RetrievalError) -> Row:
-    """Return the row of an error, which need not say again what it is about."""
-    found = error.problem
-    for said in (f"{name}: ", f"{what} {name!r}: "):
-        found = found.removeprefix(said)
     # A row without a next step would read as ok.
-    return Row(what, name, found, error.remedy or (f"give {error.expected}" if error.expected else "mend it"))
+    return Row(what, name, error.problem, error.remedy or (f"give {error.expected}" if error.expected else "mend it"))
 
 
 def _model(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
@@ -182,18 +178,18 @@ def _baseline(target: Target, session: RetrievalSession) -> Row:
     return Row("baseline", name, path)
 
 
-def _figures(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
+def _costs(model: ModelSpec, session: RetrievalSession) -> Iterator[Row]:
     """Yield rows on the stored costs of a model; only the test knows which of them it judges."""
     record, stored = session.settings["record"], throughput.stored_of(model.slug, session.places.shelf)
     if record and (record != "new" or not stored):
-        yield Row("figure", model.id, "written by this run")
+        yield Row("cost", model.id, "written by this run")
     elif not stored:
-        yield Row("figure", model.id, "none is stored", session.command(model.text, "--retrieval-record", "new"))
+        yield Row("cost", model.id, "none is stored", session.command(model.text, "--retrieval-record", "new"))
     else:
-        yield from (_figure(f"{what} of {model.id}", path, session) for what, path in stored.items())
+        yield from (_cost(f"{what} of {model.id}", path, session) for what, path in stored.items())
 
 
-def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
+def _cost(name: str, path: Path, session: RetrievalSession) -> Row:
     shown, device = session.places.shown(path), session.settings["device"].partition(":")[0]
     try:
         stored = throughput.read(path)
@@ -201,8 +197,8 @@ def _figure(name: str, path: Path, session: RetrievalSession) -> Row:
         device = stored.device if device == "auto" else device
         throughput.refuse_incomparable(stored, device, session.protocol.name, shown)
     except RetrievalError as error:
-        return _wrong("figure", name, error)
-    return Row("figure", name, shown)
+        return _wrong("cost", name, error)
+    return Row("cost", name, shown)
 
 
 def _benchmark(session: RetrievalSession) -> Row:

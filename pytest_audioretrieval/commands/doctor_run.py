@@ -38,11 +38,11 @@ class Needs(NamedTuple):
 
     Attributes:
         run: whether it is a stored run.
-        figures: whether it is stored figures of throughput; only the tests know which, when they run.
+        costs: whether it is stored costs of throughput; only the tests know which, when they run.
     """
 
     run: bool = False
-    figures: bool = False
+    costs: bool = False
 
 
 NeedsByTarget = dict["Target", Needs]
@@ -152,7 +152,7 @@ def _targets(items: Sequence[pytest.Item]) -> tuple[NeedsByTarget, list[pytest.I
             nameless.append(item)
         else:
             known = asked.get(target, Needs())
-            asked[target] = Needs(known.run or _compares(item), known.figures or _asks_for(item, "throughput"))
+            asked[target] = Needs(known.run or _compares(item), known.costs or _asks_for(item, "throughput"))
     return asked, nameless
 
 

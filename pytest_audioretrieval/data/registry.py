@@ -32,11 +32,10 @@ class Source:
 
 
 def _sounds(loading: Loading) -> Dataset:
+    from pytest_audioretrieval.data.rendered import load_builtin
     from pytest_audioretrieval.data.sounds.dataset import load_sounds
-    from pytest_audioretrieval.pinning.pins import load_pins
 
-    pinned = load_pins().dataset_fingerprint("builtin/sounds")
-    return load_sounds(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering sounds"))
+    return load_builtin("sounds", load_sounds, loading)
 
 
 def _sounds_single(loading: Loading) -> Dataset:
@@ -112,7 +111,7 @@ def source(text: str, base: Path) -> Source:
         return _folder(folder, known)
     raise SpecError(
         f"dataset {text!r} is neither a folder nor a known name",
-        remedy=f"{did_you_mean(text, known)}known are {', '.join(sorted(known))}; mteb:TASK is a task of mteb; "
+        remedy=f"{did_you_mean(text, known)}choose one of {', '.join(sorted(known))}; mteb:TASK is a task of mteb; "
         "a folder of your own holds dataset.toml and captions.jsonl",
     )
 

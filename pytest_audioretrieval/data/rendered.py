@@ -17,18 +17,26 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_audioretrieval.base.files import write_atomically
 from pytest_audioretrieval.data.types import Clip, Dataset
 from pytest_audioretrieval.errors import PinError
+from pytest_audioretrieval.pinning.pins import load_pins
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from pytest_audioretrieval.audio.types import Waveform
+    from pytest_audioretrieval.data.loading import Loading
 
 T = TypeVar("T")
 #: Hz of every clip that is rendered.
 RATE = 48_000
 #: Wraps the recipes while they are rendered, to show progress.
 Progress = Callable[[Sequence[T]], Iterable[T]]
+
+
+def load_builtin(name: str, load: Callable[..., Dataset], loading: Loading) -> Dataset:
+    """Return the built-in dataset ``name``, held to its pin, from ``load(fingerprint, cache=..., progress=...)``."""
+    pinned = load_pins().dataset_fingerprint(f"builtin/{name}")
+    return load(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, f"rendering {name}"))
 
 
 def load_rendered(

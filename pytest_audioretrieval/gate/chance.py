@@ -30,7 +30,7 @@ def judge_chance(measured: MeasuredRun, endpoint: Endpoint, level: Level) -> Fin
     from pytest_audioretrieval.stats.multiplicity import holm
 
     metric, columns = endpoint.metric, measured.run.columns
-    _check_chance(metric, measured.run.asked)
+    _check_chance(metric, measured.run.asks)
     metric.queries(columns)  # refuses a slice that is not there
     parts: list[str | None] = [None] if metric.slice is None else [*dict.fromkeys(columns.slices)]
     family = [replace(metric, slice=part) for part in parts]

@@ -16,7 +16,6 @@ from pytest_audioretrieval.gate.findings import (
 )
 from pytest_audioretrieval.gate.losing import LostQueries
 from pytest_audioretrieval.runs import baselines
-from pytest_audioretrieval.runs.form_rows import form_rows
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.metrics.retrieval import Metric
@@ -56,7 +55,7 @@ def judge(measured: MeasuredRun, baseline: Run, where: str, endpoint: Endpoint, 
         holds=result.holds(claim),
         losers=[] if result.holds(claim) else lost.losers(),
         causes=[] if result.holds(claim) else lost.causes(),
-        forms=form_rows(measured.run),
+        forms=measured.run.form_rows,
         environment=baselines.environment_differences(measured.run, baseline),
         notes=[*measured.notes, *baselines.precision_notes(measured.run, baseline)],
         source=where,
@@ -75,7 +74,7 @@ def _check_mean(metric: Metric) -> None:
 def _limits(metric: Metric, run: Run) -> tuple[float, float] | None:
     """Return the least and greatest value of a query, where those seen may not show them: all may hit, or miss."""
     least, greatest = metric.bounds
-    return (0.0, 1.0) if (least, greatest) == (0.0, 1.0) else run.asked.limits(metric, run.dataset.clips)
+    return (0.0, 1.0) if (least, greatest) == (0.0, 1.0) else run.asks.limits(metric, run.dataset.clips)
 
 
 def _numbers(result: Comparison, claim: Compared) -> dict[str, Any]:

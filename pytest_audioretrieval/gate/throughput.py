@@ -29,7 +29,7 @@ ALLOWED = 1.5
 #: The reference: products of two square matrices, and spectra of 10 s of sound, on the device of the model.
 SIZE, SAMPLES, FRAME, TIMES = 768, 480_000, 1_000, 2
 ANEW = "record it anew with --retrieval-record changed"
-#: What a figure is of; a folder is called so.
+#: Name of the thing that has a cost, which is also the name of a folder.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -108,9 +108,9 @@ def stored_of(slug: str, shelf: Shelf) -> dict[str, Path]:
     return {path.parent.name: path for folder in folders for path in sorted(folder.glob(f"*/{slug}.json"))}
 
 
-def encode(figure: Cost) -> str:
+def encode(cost: Cost) -> str:
     """Return a cost as it is stored; more than four digits are noise."""
-    fields = {**msgspec.structs.asdict(figure), "cost": float(f"{figure.cost:.4g}")}
+    fields = {**msgspec.structs.asdict(cost), "cost": float(f"{cost.cost:.4g}")}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 

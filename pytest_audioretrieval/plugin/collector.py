@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_audioretrieval.report.summary import RecordedFile
 
 
-class Collector:
+class ReportWriter:
     """Plugin of the controlling process: takes what reports carry, writes baselines and reports."""
 
     def __init__(self, config: pytest.Config, settings: Settings, places: Places) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pytest_audioretrieval.base.progress import Tracker
 from pytest_audioretrieval.pinning import protocol
 from pytest_audioretrieval.plugin import settings
-from pytest_audioretrieval.plugin.collector import Collector
+from pytest_audioretrieval.plugin.collector import ReportWriter
 from pytest_audioretrieval.plugin.measurements import Measurements
 from pytest_audioretrieval.plugin.next_command import NextCommand
 from pytest_audioretrieval.plugin.places import Places
@@ -35,7 +35,7 @@ def session_of(config: pytest.Config) -> RetrievalSession:
     if SESSION not in config.stash:
         made = config.stash[SESSION] = RetrievalSession(config)
         if not hasattr(config, "workerinput"):
-            collector = Collector(config, made.settings, made.places)
+            collector = ReportWriter(config, made.settings, made.places)
             config.pluginmanager.register(collector, "audioretrieval-reports")
     return config.stash[SESSION]
 

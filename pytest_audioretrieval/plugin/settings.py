@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audioretrieval.base.devices import DEVICE, EXPECTED
+from pytest_audioretrieval.base.devices import checked_device
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.base.seed import SEED
 from pytest_audioretrieval.errors import SpecError
@@ -80,12 +80,6 @@ def number(kind: type[int] | type[float], fits: Callable[[Any], bool], expected:
     return parse
 
 
-def _device(text: str) -> str:
-    if not DEVICE.fullmatch(text):
-        raise ValueError(EXPECTED)
-    return text
-
-
 def _module_object(text: str) -> str:
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*)?", text):
         raise ValueError("MODULE or MODULE:OBJECT, such as mypackage.metrics:mine")
@@ -146,7 +140,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME",
         kept=True,
     ),
-    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", parse=_device, metavar="DEVICE", kept=True),
+    Option("device", "auto, cpu, cuda[:N] or mps", default="auto", parse=checked_device, metavar="DEVICE", kept=True),
     Option("cache", "the embedding store; default: under pytest's cache folder", metavar="DIR", kept=True),
     Option("no-cache", "embed everything anew and store nothing", default=False, flag=True),
     Option("offline", "never touch the network", default=False, flag=True, kept=True),

@@ -48,9 +48,9 @@ class Target:
     @property
     def asks(self) -> Direction:
         """The direction as an object; ``asks.items(dataset)`` is everything that is asked in it."""
-        from pytest_audioretrieval.runs.directions import DIRECTIONS
+        from pytest_audioretrieval.runs.directions import named
 
-        return DIRECTIONS[self.direction]
+        return named(self.direction)
 
 
 class Targets:
@@ -111,7 +111,7 @@ class Targets:
 
 def _check_marker(marker: dict[str, Any]) -> None:
     """Raise ``SpecError`` for unknown keywords and directions, and for a lone string where a list is due."""
-    from pytest_audioretrieval.runs.directions import DIRECTIONS
+    from pytest_audioretrieval.runs.directions import named
 
     for key, value in marker.items():
         if key not in MARKER_KEYS:
@@ -126,6 +126,7 @@ def _check_marker(marker: dict[str, Any]) -> None:
         elif not all(isinstance(one, str | Path) for one in value):
             raise SpecError(what, expected="strings in the list", remedy="name things by strings")
     for direction in marker.get("directions", ()):
-        if direction not in DIRECTIONS:
-            known = f"one of {', '.join(DIRECTIONS)}"
-            raise SpecError(f"marker retrieval: direction {direction!r}", expected=known, remedy="correct it")
+        try:
+            named(direction)
+        except SpecError as error:
+            raise error.about("marker retrieval") from None

@@ -42,15 +42,15 @@ class Throughput:
     def judge(self, work: Callable[[], object], items: int, what: str) -> Cost:
         """Time ``work``, which does ``items`` at once; fail where one costs over ``ALLOWED`` times the stored cost.
 
-        ``--retrieval-record`` writes the figure instead, and the test is skipped as recorded: one that is missing, with
-        ``changed`` also one that would fail. ``--retrieval-baseline`` is not read: a figure is of its own model.
+        ``--retrieval-record`` writes the cost instead, and the test is skipped as recorded: one that is missing, with
+        ``changed`` also one that would fail. ``--retrieval-baseline`` is not read: a cost is of its own model.
 
         Args:
-            what: one of the items, such as ``clip``. A model has one figure of it, whatever the dataset.
+            what: one of the items, such as ``clip``. A model has one cost of it, whatever the dataset.
 
         Raises:
-            SpecError: no items, a name that is none, or a second figure in one test.
-            BaselineError: the stored figure is damaged, or not comparable.
+            SpecError: no items, a name that is none, or a second cost in one test.
+            BaselineError: the stored cost is damaged, or not comparable.
         """
         __tracebackhide__ = True
         check(items, what)
@@ -65,8 +65,8 @@ class Throughput:
         record = session.recorder.mode
         if path is None and not record:
             command = session.command(model.text, "--retrieval-record", "new")
-            pytest.fail(f"no figure of a {what} of {model.id} is stored: record it with: {command}", pytrace=False)
-        found = self._figure(work, items)
+            pytest.fail(f"no cost of a {what} of {model.id} is stored: record it with: {command}", pytrace=False)
+        found = self._measured(work, items)
         # What an earlier test of this run has recorded is not judged against itself.
         if path is None or record == "all" or (record and session.recorder.written_now(own)):
             self._record(found, own)
@@ -94,7 +94,7 @@ class Throughput:
     def _record(self, found: Cost, own: Path) -> NoReturn:
         record_and_skip(self._request.node, own, encode(found), self._session.places.shown(own))
 
-    def _figure(self, work: Callable[[], object], items: int) -> Cost:
+    def _measured(self, work: Callable[[], object], items: int) -> Cost:
         """Time ``work``, and the reference before each round, as it empties caches: a query after another is faster."""
         kind, taken, references = self._device.partition(":")[0], list[float](), list[float]()
         workload, benchmark = reference(self._device), self._request.getfixturevalue("benchmark")

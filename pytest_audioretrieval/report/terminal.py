@@ -85,7 +85,7 @@ def write_summary(terminal: pytest.TerminalReporter, summary: Summary) -> None:
 def _table(findings: list[Finding]) -> Table:
     from rich.text import Text
 
-    table = columns(HEADINGS[SAID:], left=("metric", "verdict"))
+    table = empty_table(HEADINGS[SAID:], left=("metric", "verdict"))
     for finding in findings:
         *values, last = cells(finding)[SAID:]
         table.add_row(*map(Text, values), Text(last, style=COLOURS.get(finding.verdict, "")))
@@ -95,13 +95,13 @@ def _table(findings: list[Finding]) -> Table:
 def _forms(rows: list[FormRow]) -> Table:
     from rich.text import Text
 
-    table = columns(FORM_HEADINGS, left=("form",))
+    table = empty_table(FORM_HEADINGS, left=("form",))
     for row in rows:
         table.add_row(*map(Text, form_cells(row)))
     return table
 
 
-def columns(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
+def empty_table(headings: tuple[str, ...], left: tuple[str, ...]) -> Table:
     """Return an empty table, figures right and the columns ``left`` left."""
     from rich import box
     from rich.table import Table

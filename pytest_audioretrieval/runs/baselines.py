@@ -86,7 +86,7 @@ def refuse_incomparable(new: Run, baseline: Run, where: str) -> None:
 
 def _meaning(field: str, new: Run) -> str:
     """Return what the pools of two runs share where their datasets differ: digests alone say nothing."""
-    return f" ({new.asked.same_pool})" if field == "dataset.fingerprint" else ""
+    return f" ({new.asks.same_pool})" if field == "dataset.fingerprint" else ""
 
 
 def _binding(new: Run, baseline: Run) -> Iterator[tuple[str, object, object]]:

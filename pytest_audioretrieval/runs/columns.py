@@ -23,22 +23,25 @@ class FormColumns(NamedTuple):
 
 
 class Columns:
-    """Arrays of one entry per query; columns that a direction lacks are empty, or absent."""
+    """Arrays of one entry per query; columns that a direction lacks are empty, or None."""
 
     def __init__(self, outcomes: Outcomes, direction: Direction) -> None:
         import numpy as np
 
         self.first_hit_rank: npt.NDArray[np.int64] = np.asarray(outcomes.first_hit_rank, dtype=np.int64)
         self.margin: npt.NDArray[np.float64] = np.asarray(outcomes.margin, dtype=np.float64)
-        if direction.chance is not None:  # of a pool, a tie is no half of an answer
-            self.tied: npt.NDArray[np.int64] = np.asarray(outcomes.tied, dtype=np.int64)
+        # Among a whole pool, a tie is no half of an answer.
+        self.tied: npt.NDArray[np.int64] | None = None
+        if direction.chance is not None:
+            self.tied = np.asarray(outcomes.tied, dtype=np.int64)
         rows = outcomes.relevant_ranks or [[rank] for rank in outcomes.first_hit_rank]
         self.relevant_ranks: list[npt.NDArray[np.int64]] = [np.asarray(row, dtype=np.int64) for row in rows]
         self.source_rank: npt.NDArray[np.int64] = np.asarray(outcomes.source_rank or [], dtype=np.int64)
         self.slices: list[str] = outcomes.slice or []
-        for name in ("swap_distance", "paraphrase_distance"):
-            if (distances := getattr(outcomes, name)) is not None:
-                setattr(self, name, np.asarray(distances, dtype=np.float64))
+        self.swap_distance, self.paraphrase_distance = (
+            None if column is None else np.asarray(column, dtype=np.float64)
+            for column in (outcomes.swap_distance, outcomes.paraphrase_distance)
+        )
         self.forms: dict[str, FormColumns] = {
             name: FormColumns(*(np.asarray(getattr(form, field)) for field in FormOutcomes.__struct_fields__))
             for name, form in (outcomes.forms or {}).items()

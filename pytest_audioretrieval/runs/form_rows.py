@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pytest_audioretrieval.runs.run import Run
+    from pytest_audioretrieval.runs.columns import Columns
 
 
 class FormRow(msgspec.Struct, frozen=True):
@@ -47,34 +48,31 @@ class FormRow(msgspec.Struct, frozen=True):
     r_tbmd: float | None
 
 
-def form_rows(run: Run) -> list[FormRow]:
-    """Return a row a form, then one over all pairs; none for a run of another direction. Made once a run."""
-    made = vars(run)
-    if "form_rows" not in made:
-        made["form_rows"] = _rows(run)
-    rows: list[FormRow] = made["form_rows"]
-    return rows
+def form_rows(columns: Columns, cluster: Sequence[str]) -> list[FormRow]:
+    """Return a row a form, then one over all pairs; none for a run without forms.
 
-
-def _rows(run: Run) -> list[FormRow]:
+    Args:
+        columns: of a run of Q queries.
+        cluster: label of the resampling unit of each query, [Q].
+    """
     import numpy as np
 
-    columns = run.columns
     if not columns.forms:
         return []
     names, forms = list(columns.forms), list(columns.forms.values())
     everything = {
         field: np.concatenate([getattr(form, field) for form in forms]) for field in ("rank", "move", "tal", "hnp")
     }
-    rows = [_row(run, name, 1, **form._asdict()) for name, form in zip(names, forms, strict=True)]
-    over_all = _row(run, ALL, len(forms), **everything)
+    rows = [_row(columns, cluster, name, 1, **form._asdict()) for name, form in zip(names, forms, strict=True)]
+    over_all = _row(columns, cluster, ALL, len(forms), **everything)
     # One form's tail is that of the mixture, where light forms may hide it.
     heavy = over_all.heavy_tailed or any(row.heavy_tailed for row in rows)
     return [*rows, msgspec.structs.replace(over_all, heavy_tailed=heavy)]
 
 
 def _row(
-    run: Run,
+    columns: Columns,
+    cluster: Sequence[str],
     form: str,
     forms: int,
     rank: npt.NDArray[np.int64],
@@ -88,9 +86,9 @@ def _row(
     from pytest_audioretrieval.stats.clusters import group
     from pytest_audioretrieval.stats.tails import heavy_tailed
 
-    source = np.tile(run.columns.source_rank, forms)
+    source = np.tile(columns.source_rank, forms)
     drop = (rank - source).astype(np.float64)
-    clusters = group(run.queries.cluster * forms)
+    clusters = group([*cluster] * forms)
     low, high = plain_interval(clusters.sums(drop)[None], clusters.sizes, SEED)
     return FormRow(
         form=form,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pytest_audioretrieval.runs import directions
 from pytest_audioretrieval.runs.columns import Columns
 from pytest_audioretrieval.runs.outcomes import Outcomes, Shown
+
+if TYPE_CHECKING:
+    from pytest_audioretrieval.runs.form_rows import FormRow
 
 SCHEMA = "pytest-audioretrieval/run/1"
 
@@ -47,14 +50,21 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     queries: Outcomes
 
     @property
-    def asked(self) -> directions.Direction:
+    def asks(self) -> directions.Direction:
         """The direction as an object."""
         return directions.named(self.direction)
 
     @cached_property
     def columns(self) -> Columns:
         """The outcomes as arrays, as a ``Metric`` reads them."""
-        return Columns(self.queries, self.asked)
+        return Columns(self.queries, self.asks)
+
+    @cached_property
+    def form_rows(self) -> list[FormRow]:
+        """Costs of each reformulation; none but in direction ``forms``."""
+        from pytest_audioretrieval.runs.form_rows import form_rows
+
+        return form_rows(self.columns, self.queries.cluster)
 
 
 class MeasuredRun(msgspec.Struct, frozen=True):

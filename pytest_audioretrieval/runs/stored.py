@@ -10,6 +10,7 @@ import msgspec
 
 from pytest_audioretrieval.errors import BaselineError
 from pytest_audioretrieval.runs.directions import DIRECTIONS, Direction
+from pytest_audioretrieval.runs.directions.direction import Fault
 from pytest_audioretrieval.runs.outcomes import OPTIONAL, Outcomes
 from pytest_audioretrieval.runs.run import SCHEMA, Run
 
@@ -47,11 +48,11 @@ def decode(content: bytes, where: str) -> Run:
         known = f"one of {', '.join(DIRECTIONS)}"
         raise BaselineError(f"{where}: direction is {run.direction!r}", expected=known, remedy=AGAIN)
     if found := _fault(run, direction):
-        raise BaselineError(f"{where}: {found}", remedy=AGAIN)
+        raise BaselineError(f"{where}: {found.found}", found.expected, AGAIN)
     return run
 
 
-def _fault(run: Run, direction: Direction) -> str | None:
+def _fault(run: Run, direction: Direction) -> Fault | None:
     """Return the first thing in a run that cannot be, or None."""
     return (
         _wrong_lengths(run)
@@ -63,16 +64,16 @@ def _fault(run: Run, direction: Direction) -> str | None:
     )
 
 
-def _wrong_lengths(run: Run) -> str | None:
+def _wrong_lengths(run: Run) -> Fault | None:
     q, count = run.queries, run.dataset.queries
     if count < 1:
-        return f"dataset.queries is {count}, expected at least 1"
+        return Fault(f"dataset.queries is {count}", "at least 1")
     for name, column in _stored_columns(q):
         if len(column) != count:
-            return f"queries.{name} has {len(column)} entries, expected dataset.queries = {count}"
+            return Fault(f"queries.{name} has {len(column)} entries", f"dataset.queries = {count}")
     if len(set(q.id)) != count:
         twice = next(i for i in q.id if q.id.count(i) > 1)
-        return f"query id {twice!r} stands twice"
+        return Fault(f"query id {twice!r} stands twice")
     return None
 
 
@@ -87,39 +88,39 @@ def _stored_columns(q: Outcomes) -> Iterator[tuple[str, list[Any]]]:
             yield f"forms.{form}.{name}", getattr(outcomes, name)
 
 
-def _out_of_range(q: Outcomes, direction: Direction) -> str | None:
+def _out_of_range(q: Outcomes, direction: Direction) -> Fault | None:
     for name, low, high in (("margin", -direction.apart, direction.apart), ("ap", 0.0, 1.0)):
         for query, value in zip(q.id, getattr(q, name), strict=True):
             if not low <= value <= high:
-                return f"query {query!r}: {name} is {value}, expected {low:g} to {high:g}"
+                return Fault(f"query {query!r}: {name} is {value}", f"{low:g} to {high:g}")
     return None
 
 
-def _missing_or_spare_columns(q: Outcomes, direction: Direction) -> str | None:
+def _missing_or_spare_columns(q: Outcomes, direction: Direction) -> Fault | None:
     for name in OPTIONAL:
         there = getattr(q, name) is not None
         if name in direction.columns and not there:
-            return f"direction is {direction.name!r} without queries.{name}"
+            return Fault(f"direction is {direction.name!r} without queries.{name}")
         if there and name not in direction.columns | direction.optional:
-            return f"direction is {direction.name!r} with queries.{name}"
+            return Fault(f"direction is {direction.name!r} with queries.{name}")
     return None
 
 
-def _impossible_rank(q: Outcomes, last: int) -> str | None:
+def _impossible_rank(q: Outcomes, last: int) -> Fault | None:
     for position, rank in enumerate(q.first_hit_rank):
         ranks = q.relevant_ranks[position] if q.relevant_ranks else [rank]
         if not ranks or ranks[0] != rank or sorted(set(ranks)) != ranks or ranks[0] < 1 or ranks[-1] > last:
-            return f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be"
+            return Fault(f"query {q.id[position]!r}: ranks {ranks} with first_hit_rank {rank} cannot be")
         worst = q.pessimistic_rank[position]
         if not q.tied[position] >= 0 or not 1 <= worst <= last or worst < rank:
-            return f"query {q.id[position]!r}: pessimistic_rank {worst} with rank {rank} cannot be"
+            return Fault(f"query {q.id[position]!r}: pessimistic_rank {worst} with rank {rank} cannot be")
     return None
 
 
-def _wrong_precision(run: Run) -> str | None:
+def _wrong_precision(run: Run) -> Fault | None:
     from pytest_audioretrieval.metrics.retrieval import map_at
 
     for name, stored, found in zip(run.queries.id, run.queries.ap, map_at(10)(run.columns), strict=True):
         if abs(stored - found) > 1e-6:
-            return f"query {name!r}: ap {stored} does not follow from its ranks, which give {found:.9f}"
+            return Fault(f"query {name!r}: ap {stored} does not follow from its ranks, which give {found:.9f}")
     return None

@@ -65,7 +65,7 @@ def test_ten_times_the_work_fails(timed: Project) -> None:
 def test_nothing_stored_is_a_command_that_stores(timed: Project) -> None:
     (timed.path / "baselines" / STORED).unlink()
     timed.run().stdout.fnmatch_lines(
-        ["no figure of a clip of toy:Toy is stored: record it with: pytest --model toy:Toy . --retrieval-record new"]
+        ["no cost of a clip of toy:Toy is stored: record it with: pytest --model toy:Toy . --retrieval-record new"]
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_audioretrieval.data.forms import FORMS
-from pytest_audioretrieval.runs.form_rows import ALL, form_rows
+from pytest_audioretrieval.runs.form_rows import ALL
 from pytest_audioretrieval.runs.outcomes import FormOutcomes
 from pytest_audioretrieval.runs.run import DatasetRef, Run
 from tests.runs.test_runs import make_run
@@ -57,17 +57,17 @@ def pairs(run: Run, form: str) -> list[tuple[int, int, float, float, float, str]
 
 
 def test_a_row_a_form_then_one_over_all(run: Run) -> None:
-    assert [row.form for row in form_rows(run)] == [*FORMS, ALL]
-    assert form_rows(run) is form_rows(run), "figured out once"
+    assert [row.form for row in run.form_rows] == [*FORMS, ALL]
+    assert run.form_rows is run.form_rows, "figured out once"
 
 
 def test_a_run_of_another_direction_has_none() -> None:
-    assert form_rows(make_run([[1], [2]])) == []
+    assert make_run([[1], [2]]).form_rows == []
 
 
 @pytest.mark.parametrize("form", [*FORMS, ALL])
 def test_means(run: Run, form: str) -> None:
-    row = next(row for row in form_rows(run) if row.form == form)
+    row = next(row for row in run.form_rows if row.form == form)
     rows = pairs(run, form)
     mean = statistics.fmean
     assert row.source_hit_rate == pytest.approx(sum(r[0] <= 5 for r in rows) / len(rows))
@@ -81,7 +81,7 @@ def test_means(run: Run, form: str) -> None:
 
 @pytest.mark.parametrize("form", [*FORMS, ALL])
 def test_correlations(run: Run, form: str) -> None:
-    row = next(row for row in form_rows(run) if row.form == form)
+    row = next(row for row in run.form_rows if row.form == form)
     rows = pairs(run, form)
     drop = [r[1] - r[0] for r in rows]
     for found, signal in (
@@ -95,7 +95,7 @@ def test_correlations(run: Run, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["command", ALL])
 def test_the_interval_resamples_clips_with_all_their_forms(run: Run, form: str) -> None:
-    row = next(row for row in form_rows(run) if row.form == form)
+    row = next(row for row in run.form_rows if row.form == form)
     drops: dict[str, list[int]] = {}
     for source, rank, *_, cluster in pairs(run, form):
         drops.setdefault(cluster, []).append(rank - source)
@@ -111,7 +111,7 @@ def test_the_interval_resamples_clips_with_all_their_forms(run: Run, form: str) 
 
 def test_equal_drops_in_every_clip_leave_no_interval() -> None:
     forms = {form: FormOutcomes([3, 4, 5], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]) for form in FORMS}
-    row = form_rows(forms_run([1, 2, 3], forms))[0]
+    row = forms_run([1, 2, 3], forms).form_rows[0]
     assert (row.low, row.mean_rank_drop, row.high) == (2, 2, 2)
     assert row.rank_loss == pytest.approx((math.log2(3) + 1 + math.log2(5 / 3)) / 3)
 
@@ -121,7 +121,7 @@ def test_a_constant_has_no_correlation() -> None:
     still = FormOutcomes([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.0], [0.1, -0.1, 0.3, 0.2])
     moved = FormOutcomes([1, 3, 5, 5], [0.5] * 4, [0.1, 0.3, 0.2, 0.0], [-0.1, -0.3, -0.2, 0.0])
     rows = {
-        row.form: row for row in form_rows(forms_run([1, 2, 3, 4], dict.fromkeys(FORMS, still) | {"indirect": moved}))
+        row.form: row for row in forms_run([1, 2, 3, 4], dict.fromkeys(FORMS, still) | {"indirect": moved}).form_rows
     }
     assert (rows["command"].r_move, rows["command"].r_tal, rows["command"].r_tbmd) == (None, None, None)
     assert (rows["indirect"].r_move, rows["indirect"].r_tbmd) == (None, None)
@@ -137,12 +137,12 @@ def test_a_heavy_tail_is_marked() -> None:
     }
     other = {"move": [0.0] * 400, "tal": [0.0] * 400, "hnp": [0.0] * 400}
     forms = {form: FormOutcomes(ranks["heavy" if form == "indirect" else "light"], **other) for form in FORMS}
-    rows = {row.form: row.heavy_tailed for row in form_rows(forms_run([1] * 400, forms))}
+    rows = {row.form: row.heavy_tailed for row in forms_run([1] * 400, forms).form_rows}
     assert rows == {form: form in ("indirect", ALL) for form in (*FORMS, ALL)}
     assert all(type(heavy) is bool for heavy in rows.values()), "plain values travel between processes"
 
 
 def test_rows_are_plain_values(run: Run) -> None:
-    for row in msgspec.to_builtins(form_rows(run)):
+    for row in msgspec.to_builtins(run.form_rows):
         assert all(type(value) in (str, float, bool) for value in row.values())
         assert np.isfinite([value for value in row.values() if isinstance(value, float)]).all()

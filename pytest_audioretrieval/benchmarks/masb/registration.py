@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 def binding(loading: Loading) -> Dataset:
     """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
     from pytest_audioretrieval.benchmarks.masb.builtin.dataset import load_binding
-    from pytest_audioretrieval.pinning.pins import load_pins
+    from pytest_audioretrieval.data.rendered import load_builtin
 
-    pinned = load_pins().dataset_fingerprint("builtin/binding")
-    return load_binding(pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering binding"))
+    return load_builtin("binding", load_binding, loading)
 
 
 def masb(folder: Path, loading: Loading) -> Dataset:

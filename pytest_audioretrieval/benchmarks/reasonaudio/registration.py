@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 def reasoning(loading: Loading) -> Dataset:
     """Load the built-in dataset; its sounds are rendered where their digests are not remembered."""
     from pytest_audioretrieval.benchmarks.reasonaudio.builtin.dataset import load_reasoning
-    from pytest_audioretrieval.pinning.pins import load_pins
+    from pytest_audioretrieval.data.rendered import load_builtin
 
-    pinned = load_pins().dataset_fingerprint("builtin/reasoning")
-    return load_reasoning(
-        pinned, cache=loading.cache, progress=lambda clips: loading.track(clips, "rendering reasoning")
-    )
+    return load_builtin("reasoning", load_reasoning, loading)
 
 
 def reasonaudio(folder: Path, loading: Loading) -> Dataset:

@@ -10,9 +10,9 @@ def lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     from rich.console import Console
     from rich.text import Text
 
-    from pytest_audioretrieval.report.terminal import WIDTH, columns
+    from pytest_audioretrieval.report.terminal import WIDTH, empty_table
 
-    table = columns(tuple(headings), left=tuple(headings))
+    table = empty_table(tuple(headings), left=tuple(headings))
     for row in rows:
         table.add_row(*map(Text, row))
     console = Console(width=WIDTH, no_color=True, force_terminal=False, soft_wrap=True)

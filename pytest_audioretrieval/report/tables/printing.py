@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_audioretrieval.report.tables.table import HIGH, LOW, Cell, Column, Table
-from pytest_audioretrieval.report.terminal import columns
+from pytest_audioretrieval.report.terminal import empty_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ def show(console: Console, tables: Sequence[Table]) -> None:
         if table.columns:
             headings = tuple(column.name for column in table.columns if not _is_end(column))
             left = tuple(column.name for column in table.columns if not column.format)
-            printed = columns(headings, left=left)
+            printed = empty_table(headings, left=left)
             for row in table.rows:
                 printed.add_row(*map(Text, _texts(table.columns, row)))
             console.print(printed)

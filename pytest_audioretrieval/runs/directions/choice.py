@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.runs.directions import two_options
-from pytest_audioretrieval.runs.directions.direction import Answered
+from pytest_audioretrieval.runs.directions.direction import Answered, Fault
 from pytest_audioretrieval.runs.outcomes import Outcomes, Shown
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Choice(two_options.TwoOptions):
 
         return [accuracy()]
 
-    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+    def fault(self, outcomes: Outcomes, clips: int) -> Fault | None:
         """Return the first query whose columns do not say one thing."""
         return two_options.fault(outcomes)
 

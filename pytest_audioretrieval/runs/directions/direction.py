@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pytest_audioretrieval.runs.outcomes import Outcomes, Shown
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 #: Two cosines differ by at most this.
 COSINES_APART = 2.0
+
+
+class Fault(NamedTuple):
+    """Something in a stored run that cannot be, and what should be there where that can be said."""
+
+    found: str
+    expected: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,6 @@ class Direction(Protocol):
         """Return the least and greatest value of a query where the pool decides them, else None."""
         ...
 
-    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+    def fault(self, outcomes: Outcomes, clips: int) -> Fault | None:
         """Return the first thing in stored outcomes that cannot be in this direction, or None."""
         ...

@@ -12,7 +12,7 @@ from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.data.forms import FORMS
 from pytest_audioretrieval.data.queries import clusters, text_queries, texts
 from pytest_audioretrieval.data.query_sets import QuerySet, from_dataset, positions
-from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Answered
+from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Answered, Fault
 from pytest_audioretrieval.runs.directions.ranking import PoolRanking, ranked, refuse_all_right
 from pytest_audioretrieval.runs.outcomes import FormOutcomes, Outcomes, Shown, rounded
 
@@ -54,15 +54,15 @@ class Forms(PoolRanking):
             [f"{count} {what}" for what, count in asked.notes.items()],
         )
 
-    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+    def fault(self, outcomes: Outcomes, clips: int) -> Fault | None:
         """Return the first source rank, rank, drop or set of forms that cannot be."""
         forms = outcomes.forms or {}
         if set(forms) != set(FORMS):
-            return f"queries.forms are {', '.join(forms) or 'none'}, expected {', '.join(FORMS)}"
+            return Fault(f"queries.forms are {', '.join(forms) or 'none'}", f"{', '.join(FORMS)}")
         ranks = zip(outcomes.id, outcomes.source_rank or [], outcomes.first_hit_rank, strict=True)
         for query, source, first in ranks:
             if not 1 <= source <= first:  # it has no more rivals
-                return f"query {query!r}: source_rank {source} with first_hit_rank {first} cannot be"
+                return Fault(f"query {query!r}: source_rank {source} with first_hit_rank {first} cannot be")
         faults = (_form_fault(name, form, outcomes.id, clips) for name, form in forms.items())
         return next((fault for fault in faults if fault), None)
 
@@ -148,12 +148,12 @@ def _rows(asked: QuerySet) -> dict[str, slice]:
     return {form: slice(place, None, len(asked.forms)) for place, form in enumerate(asked.forms)}
 
 
-def _form_fault(name: str, form: FormOutcomes, ids: Sequence[str], clips: int) -> str | None:
+def _form_fault(name: str, form: FormOutcomes, ids: Sequence[str], clips: int) -> Fault | None:
     for query, rank in zip(ids, form.rank, strict=True):
         if not 1 <= rank <= clips:
-            return f"query {query!r}: rank {rank} of form {name!r}, expected 1 to {clips}"
+            return Fault(f"query {query!r}: rank {rank} of form {name!r}", f"1 to {clips}")
     for column in (form.move, form.tal, form.hnp):
         for query, value in zip(ids, column, strict=True):
             if not abs(value) <= COSINES_APART:
-                return f"query {query!r}: {value} of form {name!r}, expected cosines apart by at most 2"
+                return Fault(f"query {query!r}: {value} of form {name!r}", "cosines apart by at most 2")
     return None

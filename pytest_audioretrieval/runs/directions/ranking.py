@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.data.fingerprint import fingerprint
 from pytest_audioretrieval.errors import DataError
-from pytest_audioretrieval.runs.directions.direction import COSINES_APART
+from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Fault
 from pytest_audioretrieval.runs.outcomes import AP_DIGITS, MARGIN_DIGITS, Outcomes, Shown
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class PoolRanking:
         """Return the values that a pool of all clips allows."""
         return metric.limits(clips)
 
-    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+    def fault(self, outcomes: Outcomes, clips: int) -> Fault | None:
         """Return None: the checks of all runs say everything."""
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_audioretrieval.runs.directions import two_options
-from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Answered
+from pytest_audioretrieval.runs.directions.direction import COSINES_APART, Answered, Fault
 from pytest_audioretrieval.runs.outcomes import MARGIN_DIGITS, Outcomes, Shown, rounded
 
 if TYPE_CHECKING:
@@ -63,18 +63,18 @@ class Texts(two_options.TwoOptions):
 
         return [accuracy(), sensitivity()]
 
-    def fault(self, outcomes: Outcomes, clips: int) -> str | None:
+    def fault(self, outcomes: Outcomes, clips: int) -> Fault | None:
         """Return the first distance, rank, tie or margin that cannot be."""
         swaps, paraphrases = outcomes.swap_distance or [], outcomes.paraphrase_distance or []
         for column in (swaps, paraphrases):
             for query, value in zip(outcomes.id, column, strict=True):
                 if not 0 <= value <= COSINES_APART:
-                    return f"query {query!r}: distance {value}, expected 0 to {COSINES_APART:g}"
+                    return Fault(f"query {query!r}: distance {value}", f"0 to {COSINES_APART:g}")
         if found := two_options.fault(outcomes):
             return found
         for query, margin, swap, near in zip(outcomes.id, outcomes.margin, swaps, paraphrases, strict=True):
             if abs(margin - (swap - near)) > 2 * 10**-MARGIN_DIGITS:
-                return f"query {query!r}: margin {margin} does not follow from its distances {swap} and {near}"
+                return Fault(f"query {query!r}: margin {margin} does not follow from its distances {swap} and {near}")
         return None
 
 

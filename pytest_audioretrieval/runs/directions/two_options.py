@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_audioretrieval.runs.directions.direction import Fault
 from pytest_audioretrieval.runs.outcomes import Outcomes, rounded
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ def outcomes_of(items: Sequence[Choice | Rewording], right: Floats, wrong: Float
     )
 
 
-def fault(outcomes: Outcomes) -> str | None:
+def fault(outcomes: Outcomes) -> Fault | None:
     """Return the first query whose rank, tie and margin do not say one thing, or None."""
     columns = (outcomes.first_hit_rank, outcomes.pessimistic_rank, outcomes.tied, outcomes.margin)
     for query, rank, worst, tied, margin in zip(outcomes.id, *columns, strict=True):
         right = margin >= 0 if rank == 1 else margin <= 0
         if not right or worst != rank or tied not in (0, 1) or (tied and (rank == 1 or margin)):
-            return f"query {query!r}: rank {rank} (pessimistic {worst}), tied {tied} and margin {margin} cannot be"
+            found = f"rank {rank} (pessimistic {worst}), tied {tied} and margin {margin} cannot be"
+            return Fault(f"query {query!r}: {found}")
     return None
