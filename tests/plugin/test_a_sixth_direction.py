@@ -32,4 +32,4 @@ def test_a_name_without_a_direction_is_one_line(project: Project) -> None:
     project.pytester.makepyfile(test_toys=SUITE)
     expected = f"one of {', '.join(directions.DIRECTIONS)}"
     result = project.run()
-    result.stdout.fnmatch_lines([f"*marker retrieval: direction 'loud', expected {expected}: correct it"])
+    result.stdout.fnmatch_lines([f"*marker retrieval: direction is 'loud', expected {expected}: correct the name"])

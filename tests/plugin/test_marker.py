@@ -31,7 +31,7 @@ def collect(project: Project, marker: str, *args: str) -> pytest.RunResult:
         ("models={'a/b'}", "models={'a/b'}, expected a list that is not empty"),
         ("models=['a/b', 3]", "models=['a/b', 3], expected strings in the list"),
         ("baseline=['a/b']", "baseline=['a/b'], expected a string"),
-        ("directions=['t2t']", "direction 't2t', expected one of t2a, a2t"),
+        ("directions=['t2t']", "direction is 't2t', expected one of t2a, a2t"),
         ("['toys']", "takes keywords only, found (['toys'],): write datasets=[...]"),
         ("models=['nothing']", "model 'nothing' is no hub id"),
         ("models=[__import__('pathlib').Path('/nowhere')]", "model folder '/nowhere' does not exist"),
