@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pytest_audioretrieval.base.files import expanded
 from pytest_audioretrieval.errors import SpecError
-from pytest_audioretrieval.plugin.places import WITHIN
 
 if TYPE_CHECKING:
     from pytest_audioretrieval.commands.common import Commands
@@ -54,6 +53,7 @@ def register(commands: Commands) -> None:
 def _store(text: str) -> Path:
     """Return the store's folder for a ``--cache``: the folder itself, or the plugin's part of pytest's cache folder."""
     from pytest_audioretrieval.embedding.store import EMBEDDINGS
+    from pytest_audioretrieval.plugin.places import WITHIN
 
     folder = expanded(text)
     with suppress(PermissionError):  # reported when the folder is read
